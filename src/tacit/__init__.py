@@ -1,0 +1,70 @@
+"""tacit: contextual bandits that learn from people without revealing them.
+
+    config  = tacit.JointLinUCB(dim=5, epsilon=1.0, delta=1e-6)   # says what is promised
+    learner = config.start()                                       # a live policy
+    arm     = learner.choose(actions)                              # actions: (K, dim)
+    learner.learn(actions[arm], reward)
+    print(learner.guarantee)
+
+Names are imported on first use: `import tacit` is instant, and what needs the compiler loads it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tacit._version import __version__
+
+if TYPE_CHECKING:
+    from tacit import environments, errors
+    from tacit.core.learner import Learner
+    from tacit.core.policy import Policy
+    from tacit.policies.joint_linucb import JointLinUCB
+    from tacit.policies.linucb import LinUCB
+    from tacit.privacy.calibrate import Promise
+    from tacit.privacy.card import Card
+    from tacit.privacy.guarantee import Guarantee
+    from tacit.simulate import Result, simulate
+
+_HOMES = {
+    "Card": "tacit.privacy.card",
+    "Guarantee": "tacit.privacy.guarantee",
+    "JointLinUCB": "tacit.policies.joint_linucb",
+    "Learner": "tacit.core.learner",
+    "LinUCB": "tacit.policies.linucb",
+    "Policy": "tacit.core.policy",
+    "Promise": "tacit.privacy.calibrate",
+    "Result": "tacit.simulate.result",
+    "environments": "",
+    "errors": "",
+    "simulate": "tacit.simulate.engine",
+}
+
+__all__ = [
+    "Card",
+    "Guarantee",
+    "JointLinUCB",
+    "Learner",
+    "LinUCB",
+    "Policy",
+    "Promise",
+    "Result",
+    "__version__",
+    "environments",
+    "errors",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    home = _HOMES[name]
+    value = getattr(import_module(home), name) if home else import_module(f"tacit.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

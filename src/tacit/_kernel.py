@@ -1,0 +1,158 @@
+"""Compiled kernels, verbs that dispatch on types, and a compiled-code cache that cannot go stale.
+
+A *kernel* is a function compiled by numba without fast-math: run from Python or from inside another kernel, it gives
+the same bits. A *verb* is a name (`choose`, `release`, …) with one implementation per type of its first argument; the
+dispatch is a table lookup in Python and is resolved by the compiler inside a kernel, so the text of an algorithm
+exists once and costs nothing to call.
+
+numba's disk cache checks only the file that holds the outermost function. An edit elsewhere (say, of a noise scale)
+would leave the old machine code running: in a privacy library, a silent breach. So the cache directory is named by a
+hash of every source file of this package and of the versions of the compilers below it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+import scipy
+from numba import njit
+from numba.extending import overload
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: How every kernel is compiled. No fast-math: trajectories would part at exact ties. The numpy error model turns a
+#: division by zero into an infinity (pivots are checked where it matters), without which no loop is vectorised. Kernels
+#: allocate nothing, so the run-time that counts references to arrays is left out: it took nine tenths of a round.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+
+#: Cache directories of other versions of the sources that nobody has used for this long are removed by `tidy_cache`.
+_STALE_AFTER_DAYS = 30
+
+_TABLES: dict[str, dict[type, Callable[..., Any]]] = {}
+
+
+@cache
+def source_hash() -> str:
+    """A fingerprint of every source file of tacit and of what compiles it."""
+    digest = hashlib.sha256()
+    for part in (sys.version, platform.machine(), numba.__version__, np.__version__, scipy.__version__):
+        digest.update(part.encode() + b"\0")
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()[:20]
+
+
+def _cache_root() -> Path:
+    chosen = os.environ.get("TACIT_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tacit"
+
+
+@cache
+def cache_directory() -> Path:
+    """Where compiled code of exactly these sources lives. Falls back to a private temporary directory."""
+    wanted = _cache_root() / source_hash()
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+        wanted.touch()
+        with tempfile.TemporaryFile(dir=wanted):
+            return wanted
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="tacit-"))
+
+
+def tidy_cache() -> list[Path]:
+    """Remove compiled code of other source versions that has not been used for a month; return what was removed."""
+    removed = []
+    limit = time.time() - _STALE_AFTER_DAYS * 86_400
+    for path in cache_directory().parent.iterdir():
+        is_ours = path.is_dir() and len(path.name) == len(source_hash()) and path != cache_directory()
+        if is_ours and path.stat().st_mtime < limit:
+            shutil.rmtree(path, ignore_errors=True)
+            removed.append(path)
+    return removed
+
+
+@contextmanager
+def _our_cache() -> Iterator[None]:
+    """numba reads its cache directory when a function is decorated: ours while we decorate, then the user's again."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_directory())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on first use, release the GIL while it runs, and keep the machine code on disk."""
+    with _our_cache():
+        compiled: Function = njit(cache=True, nogil=True, **_OPTIONS)(function)
+    return compiled
+
+
+def library_kernel(function: Function) -> Function:
+    """A kernel that calls numpy routines which manage memory of their own (BLAS)."""
+    with _our_cache():
+        compiled: Function = njit(cache=True, nogil=True, error_model="numpy", _nrt=True)(function)
+    return compiled
+
+
+def verb(stub: Function) -> Function:
+    """Turn `stub` into a verb: calls are dispatched on the type of the first argument, in Python and in kernels."""
+    name = stub.__name__
+    table = _TABLES.setdefault(name, {})
+    arguments = ", ".join(stub.__code__.co_varnames[: stub.__code__.co_argcount])
+    first = arguments.split(",")[0]
+    scope: dict[str, Any] = {"table": table, "plain": _without_annotations}
+    # numba matches an overload by the names of its arguments, so both functions are written out with the stub's own.
+    source = (
+        f"def {name}({arguments}): return table[type({first})]({arguments})\n"
+        f"def pick({arguments}): return plain(table[{first}.instance_class])\n"
+    )
+    exec(compile(source, f"<verb {name}>", "exec"), scope)
+    overload(scope[name], jit_options=_OPTIONS)(scope["pick"])
+    dispatched: Function = scope[name]
+    dispatched.__doc__ = stub.__doc__
+    dispatched.__module__ = stub.__module__
+    return dispatched
+
+
+@cache
+def _without_annotations(function: Any) -> FunctionType:
+    """The Python text of a kernel as numba wants it for an overload: its signature must be the stub's, to the letter."""
+    plain = getattr(function, "py_func", function)
+    return FunctionType(plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__)
+
+
+def implements(action: Callable[..., Any], *kinds: type) -> Callable[[Function], Function]:
+    """Register the decorated kernel as what `action` does for params of these types."""
+
+    def register(function: Function) -> Function:
+        for kind in kinds:
+            _TABLES[action.__name__][kind] = function
+        return function
+
+    return register
+
+
+def implementation(action: Callable[..., Any], kind: type) -> Callable[..., Any] | None:
+    """The kernel registered for `kind`, or None."""
+    return _TABLES[action.__name__].get(kind)

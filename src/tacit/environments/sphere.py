@@ -1,0 +1,167 @@
+"""The sphere of Shariff and Sheffet (2018): fresh unit vectors every round, one of them optimal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tacit._kernel import implements, kernel
+from tacit._types import Floats
+from tacit._validate import at_least, one_of, whole
+from tacit.core.slate import Slate, slate
+from tacit.core.verbs import pay, show
+from tacit.environments.band import Band, band, propose
+from tacit.environments.environment import Environment, World
+from tacit.errors import BadInput
+from tacit.noise import Stream, fill_normals, fill_uniforms
+
+#: The optimal action's mean reward, and the most the others may fall below zero.
+BEST = 0.75
+
+
+class SphereParams(NamedTuple):
+    """What is fixed over one trial."""
+
+    mirror: Floats  # (d,) unit vector; the reflection along it takes e_1 to θ*
+    band: Band
+    normals: Floats  # ((d − 1)·K + 1,) scratch, the last one for `pay`
+    directions: Floats  # (d − 1, K) the same memory without the last one
+    uniforms: Floats  # (2K + 2,) scratch, the last one for `pay`
+    length: Floats  # (K,) scratch
+    gaussian: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sphere(Environment):
+    """K unit vectors per round: one uniform on {<x,θ*> = 0.75}, the others on −0.75 ≤ <x,θ*> ≤ 0.75 − gap.
+
+    θ* is uniform on the unit sphere. The optimal action stands at a random index: early rounds are decided by ties,
+    which would otherwise give it away.
+    """
+
+    slug: ClassVar[str] = "sphere"
+    summary: ClassVar[str] = "fresh unit vectors every round, one optimal by a gap (Shariff and Sheffet 2018)"
+
+    dim: int = 5
+    arms: int | None = None
+    gap: float = 0.1
+    reward_noise: str = "sign"
+
+    def __post_init__(self) -> None:
+        check_band(self)
+
+    @property
+    def features(self) -> int:
+        return self.dim
+
+    @property
+    def count(self) -> int:
+        """K: as given, else d²."""
+        return self.dim**2 if self.arms is None else self.arms
+
+    def start(self, stream: Stream) -> World:
+        return start_sphere(self.dim, self.count, self.gap, self.reward_noise, stream)
+
+
+def check_band(settings: Any) -> None:
+    """The options that `Sphere` and `FixedArms` share."""
+    whole("dim", settings.dim, low=2, hint="On a line there is no band.")
+    if settings.arms is not None:
+        whole("arms", settings.arms)
+    at_least("gap", settings.gap, 0)
+    if settings.gap >= 2 * BEST:
+        raise BadInput(f"Expected 0 <= gap < {2 * BEST:g}, got gap={settings.gap!r}. Beyond it the band is empty.")
+    one_of("reward_noise", settings.reward_noise, ("sign", "gaussian"))
+
+
+def start_sphere(dim: int, arms: int, gap: float, reward_noise: str, stream: Stream) -> World:
+    """Draw θ* and lay out an empty slate."""
+    theta = np.zeros(dim)
+    fill_normals(stream, theta)
+    theta /= np.linalg.norm(theta)
+    mirror = -theta
+    mirror[0] += 1.0
+    length = np.linalg.norm(mirror)
+    if length > 0:
+        mirror /= length
+    normals = np.zeros((dim - 1) * arms + 1)
+    params = SphereParams(
+        mirror=mirror,
+        band=band(dim, -BEST, BEST - gap),
+        normals=normals,
+        directions=normals[:-1].reshape(dim - 1, arms),
+        uniforms=np.zeros(2 * arms + 2),
+        length=np.zeros(arms),
+        gaussian=reward_noise == "gaussian",
+    )
+    return World(params, slate(dim, arms), np.zeros(arms), theta)
+
+
+@kernel
+def draw_actions(params: SphereParams, slate: Slate, means: Floats, stream: Any) -> None:
+    """Draw in the frame where θ* = e_1, then reflect: O(d) per action, and the means are known exactly."""
+    columns = slate.columns
+    dim, arms = columns.shape
+    directions, uniforms, length = params.directions, params.uniforms, params.length
+    fill_normals(stream, params.normals)
+    fill_uniforms(stream, uniforms)
+    best = min(int(uniforms[2 * arms] * arms), arms - 1)
+    for k in range(arms):
+        coordinate, kept = propose(params.band, uniforms[2 * k], uniforms[2 * k + 1])
+        means[k] = coordinate
+        if not kept:
+            again = slate.scratch[:2]
+            while not kept:
+                fill_uniforms(stream, again)
+                coordinate, kept = propose(params.band, again[0], again[1])
+            means[k] = coordinate
+    means[best] = BEST
+    mirror, along = params.mirror, slate.scores
+    for k in range(arms):
+        length[k] = 1e-300  # a direction of exactly zero length would divide by zero
+        along[k] = 0.0
+    # Two rows in a pass: half the traffic on the running sums.
+    i = 0
+    while i + 1 < dim - 1:
+        one, two, weight, other = directions[i], directions[i + 1], mirror[i + 1], mirror[i + 2]
+        for k in range(arms):
+            length[k] += one[k] * one[k] + two[k] * two[k]
+            along[k] += weight * one[k] + other * two[k]
+        i += 2
+    if i < dim - 1:
+        one, weight = directions[i], mirror[i + 1]
+        for k in range(arms):
+            length[k] += one[k] * one[k]
+            along[k] += weight * one[k]
+    first = mirror[0]
+    for k in range(arms):
+        length[k] = math.sqrt((1.0 - means[k] * means[k]) / length[k])
+        along[k] = 2.0 * (first * means[k] + length[k] * along[k])
+        columns[0, k] = means[k] - first * along[k]
+    for i in range(dim - 1):
+        one, weight, column = directions[i], mirror[i + 1], columns[i + 1]
+        for k in range(arms):
+            column[k] = length[k] * one[k] - weight * along[k]
+
+
+@kernel
+def draw_reward(params: SphereParams, mean: float) -> float:
+    """±1, or the mean plus N(0, 1): the luck of the round was drawn with its actions."""
+    if params.gaussian:
+        return mean + params.normals[params.normals.shape[0] - 1]  # type: ignore[no-any-return]
+    return 1.0 if params.uniforms[params.uniforms.shape[0] - 1] < 0.5 * (1.0 + mean) else -1.0
+
+
+@implements(show, SphereParams)
+@kernel
+def _show(environment: SphereParams, slate: Slate, means: Floats, stream: Any) -> None:
+    draw_actions(environment, slate, means, stream)
+
+
+@implements(pay, SphereParams)
+@kernel
+def _pay(environment: SphereParams, mean: float, stream: Any) -> float:
+    return draw_reward(environment, mean)

@@ -1,0 +1,50 @@
+"""Everything tacit raises on purpose.
+
+    TacitError
+    ├── BadInput (ValueError)       an argument is not what was expected; nothing was changed
+    │   ├── UnknownName             no policy, environment or option of that name (the nearest names are offered)
+    │   └── OutOfBounds             strict mode: an action or reward lies outside the declared bounds
+    ├── PrivacyRefusal              going on would cost privacy that was not promised
+    │   ├── HorizonSpent            every release the noise was calibrated for has been made
+    │   ├── UnknownEvent            the accountant has no price for this event
+    │   └── VaultSealed             something tried to copy, pickle or print secret state
+    └── Interrupted                 stopped by hand before anything had finished
+
+Every message says what was expected, what came, and what to do.
+"""
+
+
+class TacitError(Exception):
+    """The root of the tree: catch this to catch everything tacit raises on purpose."""
+
+
+class BadInput(TacitError, ValueError):
+    """An argument is not what was expected. The state is untouched."""
+
+
+class UnknownName(BadInput):
+    """No policy, environment or option of that name."""
+
+
+class OutOfBounds(BadInput):
+    """An action or a reward lies outside the declared bounds, and `strict=True` asked to refuse it."""
+
+
+class PrivacyRefusal(TacitError):
+    """Going on would cost privacy that was not promised."""
+
+
+class HorizonSpent(PrivacyRefusal):
+    """Every release the noise was calibrated for has been made."""
+
+
+class UnknownEvent(PrivacyRefusal):
+    """The accountant has no price for this event, so it gives none."""
+
+
+class VaultSealed(PrivacyRefusal, TypeError):
+    """Secret state may not be copied, pickled or printed."""
+
+
+class Interrupted(TacitError):
+    """Stopped by hand before anything had finished."""

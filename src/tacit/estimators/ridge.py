@@ -1,0 +1,140 @@
+"""Ridge regression with a changing regulariser, its confidence ellipsoid, and the optimist's choice.
+
+With V = G + H (H the regulariser, noise included) and ũ = u + h, the estimate θ̃ = V⁻¹ũ satisfies, with probability
+1 − α and for every view at once, ‖θ* − θ̃‖_V ≤ β,
+
+    β = σ·√(2 ln(2/α) + ln det V − d ln ρ_min) + S·√ρ_max + γ,
+
+whenever ρ_min I ⪯ H ⪯ ρ_max I and ‖h‖_{H⁻¹} ≤ γ hold in all views (Shariff and Sheffet 2018, Proposition 4; ρ_min
+must be one non-random number for all views). `Confidence` holds these numbers per stage; who fills it in owes the
+proof that they hold.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import linalg
+from tacit._kernel import kernel
+from tacit._types import Floats, Ints
+from tacit.core.slate import Slate
+from tacit.noise import fill_normals, fill_uniforms
+
+#: A matrix that is not positive definite is repaired by adding to its diagonal, twice as much each time, so often.
+_REPAIRS = 200
+
+
+class Confidence(NamedTuple):
+    """The numbers of β. Arrays have one entry per stage; the last entry serves all later ones."""
+
+    noise_level: float  # σ
+    log_term: float  # 2 ln(2/α)
+    log_floor: float  # d ln ρ_min, ρ_min the smallest over all stages
+    multiplier: float  # of β: 1 is the theorem
+    regulariser: Floats  # added to the diagonal of V
+    repair: Floats  # Υ: added again, if V is not positive definite
+    bias: Floats  # S√ρ_max + γ
+
+
+class View(NamedTuple):
+    """What has been released: all that `choose` may look at."""
+
+    theta: Floats  # (d,) θ̃
+    factor: Floats  # (d, d) upper triangular, V = UᵀU
+    whiten: Floats  # (d, d) lower triangular, U⁻ᵀ: ‖whiten·x‖ = ‖x‖_{V⁻¹}
+    width: Floats  # (1,) β
+    stage: Ints  # (1,) how many views have been released
+
+
+def empty_view(dim: int) -> View:
+    """Before the first release."""
+    return View(np.zeros(dim), np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(1), np.zeros(1, np.int64))
+
+
+@kernel
+def fit(confidence: Confidence, sums: Floats, noise: Floats, unscale: float, view: View) -> int:
+    """Write the next view from packed sums plus packed noise. Returns how often V had to be repaired.
+
+    Everything here is post-processing of `sums + noise`; the two are added, never used apart.
+    """
+    dim = view.theta.shape[0]
+    stage = min(view.stage[0], confidence.regulariser.shape[0] - 1)
+    regulariser, repair = confidence.regulariser[stage], confidence.repair[stage]
+    repairs = 0
+    while True:
+        at = 0
+        for i in range(dim):
+            for j in range(i, dim):
+                view.factor[i, j] = sums[at] + noise[at]
+                at += 1
+            view.factor[i, i] += regulariser
+        if linalg.cholesky(view.factor):
+            break
+        if repairs == _REPAIRS:
+            raise RuntimeError("The noised matrix stayed indefinite: the sums are not finite.")
+        regulariser += repair
+        repair *= 2.0
+        repairs += 1
+    linalg.invert_transpose(view.factor, view.whiten)
+    # θ̃ = Wᵀ(W ũ), row by row.
+    for i in range(dim):
+        view.theta[i] = 0.0
+    for row in range(dim):
+        total = 0.0
+        for i in range(row + 1):
+            total += view.whiten[row, i] * ((sums[at + i] + noise[at + i]) * unscale)
+        for i in range(row + 1):
+            view.theta[i] += view.whiten[row, i] * total
+    growth = max(0.0, linalg.log_determinant(view.factor) - confidence.log_floor)
+    beta = confidence.noise_level * math.sqrt(confidence.log_term + growth) + confidence.bias[stage]
+    view.width[0] = confidence.multiplier * beta
+    view.stage[0] += 1
+    return repairs
+
+
+@kernel
+def first_best(scores: Floats) -> int:
+    """The first maximum: ties are certain in round 1 (all norms are equal), and runs must be comparable."""
+    best, arm = scores[0], 0
+    for k in range(1, scores.shape[0]):
+        if scores[k] > best:
+            best, arm = scores[k], k
+    return arm
+
+
+@kernel
+def optimistic_arm(view: View, slate: Slate) -> int:
+    """argmax <θ̃, x> + β·‖x‖_{V⁻¹}."""
+    linalg.inner_products(view.theta, slate.columns, slate.scores)
+    linalg.whitened_norms(view.whiten, slate.columns, slate.spread, slate.scratch, slate.product)
+    width = view.width[0]
+    for k in range(slate.scores.shape[0]):
+        slate.scores[k] += width * math.sqrt(slate.spread[k])
+    return first_best(slate.scores)
+
+
+@kernel
+def sampled_arm(view: View, slate: Slate, noise: Any) -> int:
+    """argmax <θ, x> for θ = θ̃ + (β/√d)·Wᵀz, z standard normal: a draw about as far out as the confidence set reaches."""
+    dim = view.theta.shape[0]
+    z, theta = slate.scratch[:dim], slate.scratch[dim : 2 * dim]
+    fill_normals(noise, z)
+    scale = view.width[0] / math.sqrt(dim)
+    for i in range(dim):
+        theta[i] = view.theta[i]
+    for row in range(dim):
+        for i in range(row + 1):
+            theta[i] += scale * view.whiten[row, i] * z[row]
+    linalg.inner_products(theta, slate.columns, slate.scores)
+    return first_best(slate.scores)
+
+
+@kernel
+def uniform_arm(slate: Slate, noise: Any) -> int:
+    """Any arm, evenly: the choice before the first view."""
+    fill_uniforms(noise, slate.scratch[:1])
+    arms = slate.scores.shape[0]
+    return min(int(slate.scratch[0] * arms), arms - 1)

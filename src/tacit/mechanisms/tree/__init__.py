@@ -1,0 +1,51 @@
+"""The binary tree: prefix sums every round from nodes noised once. What it costs and why: `proof.md`.
+
+Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); as used by Shariff and Sheffet (2018), Section 4.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tacit._kernel import kernel
+from tacit._types import Floats
+from tacit.noise import draw_symmetric
+
+
+def levels(horizon: int) -> int:
+    """q = ⌈log2 n⌉: how many released nodes hold row 1, the worst row. Row n is never released, so the root is not."""
+    return (horizon - 1).bit_length()
+
+
+def empty_memory(horizon: int, size: int) -> Floats:
+    """Row ℓ will hold the noise of the active node of level ℓ *and of all active nodes above it*."""
+    return np.zeros((levels(horizon), size))
+
+
+@kernel
+def tree_noise(scale: float, memory: Floats, row: int, dim: int, noise: Any) -> int:
+    """The level of `memory` that now holds the noise of the prefix sum after `row` rows: its closed nodes, one drawn now.
+
+    The node closed by row j is (j − lowbit(j), j]. Keeping, per level, the sum of this node and all above makes a
+    release one addition; a running total with subtractions would drift.
+
+    Formal guarantee: rows 1..n−1 released in order make μ-GDP with μ = √q·L̃²/s for one replaced row.
+    Requires: called once per row, in order, for rows below the horizon; that level is read before the next call.
+    """
+    level = 0
+    while (row >> level) & 1 == 0:
+        level += 1
+    node = memory[level]
+    draw_symmetric(noise, scale, dim, node)
+    rest = row >> (level + 1)
+    if rest != 0:
+        above = level + 1
+        while (rest & 1) == 0:
+            rest >>= 1
+            above += 1
+        upper = memory[above]
+        for k in range(node.shape[0]):
+            node[k] += upper[k]
+    return level

@@ -1,0 +1,1 @@
+"""One file per policy: configuration, plan, verbs. `catalogue` lists them."""

@@ -1,0 +1,143 @@
+"""The verbs of `JointLinUCB`, one set for both release schedules."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import linalg
+from tacit._kernel import implements, kernel
+from tacit._types import Floats, Ints
+from tacit.core.round import CLIPPED_ACTIONS, CLIPPED_REWARDS, COUNTERS, REPAIRS, ROWS
+from tacit.core.slate import Slate
+from tacit.core.verbs import absorb, choose, encode, release
+from tacit.estimators.ridge import Confidence, View, fit, optimistic_arm, sampled_arm, uniform_arm
+from tacit.mechanisms.toeplitz import Buffers, correlated_noise
+from tacit.mechanisms.tree import tree_noise
+
+#: Rounding may leave a unit vector a hair too long: it is scaled, but not counted as clipped.
+_ROUNDING = 1.0 + 1e-9
+
+
+class Bounds(NamedTuple):
+    """What a row may weigh."""
+
+    action_norm: float  # L
+    reward_bound: float  # B̃
+    reward_scale: float  # ζ
+
+
+class GeometricParams(NamedTuple):
+    """Params of `JointLinUCB(releases="geometric")`."""
+
+    bounds: Bounds
+    confidence: Confidence
+    buffers: Buffers
+    times: Ints  # t_1 < t_2 < …: public, fixed before anyone arrives
+    sampling: bool
+
+
+class TreeParams(NamedTuple):
+    """Params of `JointLinUCB(releases="tree")`."""
+
+    bounds: Bounds
+    confidence: Confidence
+    scale: float  # s
+    horizon: int
+    sampling: bool
+
+
+class JointVault(NamedTuple):
+    """Secret: exact sums, the noise the mechanism carries, counts."""
+
+    sums: Floats  # packed Σ x xᵀ, then Σ x·ζy
+    memory: Floats
+    counters: Ints
+
+
+def empty_vault(size: int, memory_rows: int) -> JointVault:
+    """Before anyone has come."""
+    return JointVault(np.zeros(size), np.zeros((memory_rows, size)), np.zeros(COUNTERS, np.int64))
+
+
+@implements(choose, GeometricParams, TreeParams)
+@kernel
+def _choose(params: Any, view: View, slate: Slate, noise: Any) -> int:
+    if view.stage[0] == 0:
+        return uniform_arm(slate, noise)
+    if params.sampling:
+        return sampled_arm(view, slate, noise)
+    return optimistic_arm(view, slate)
+
+
+@implements(encode, GeometricParams, TreeParams)
+@kernel
+def _encode(params: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+    """Clip to the bounds: the guarantee must hold for every input, and a bound only assumed is none.
+
+    Numbers up to `LARGEST` have squares that do not overflow; larger ones were refused before they came here.
+    """
+    dim = x.shape[0]
+    bounds = params.bounds
+    clipped = 0
+    total = 0.0
+    for i in range(dim):
+        total += x[i] * x[i]
+    length = math.sqrt(total)
+    shrink = 1.0
+    if length > bounds.action_norm:
+        shrink = bounds.action_norm / length
+        if length > bounds.action_norm * _ROUNDING:
+            clipped += 1
+    for i in range(dim):
+        report[i] = x[i] * shrink
+    y = min(max(reward, -bounds.reward_bound), bounds.reward_bound)
+    if y != reward:
+        clipped += 2
+    report[dim] = y * bounds.reward_scale
+    report[dim + 1] = clipped
+
+
+@implements(absorb, GeometricParams, TreeParams)
+@kernel
+def _absorb(params: Any, vault: JointVault, report: Floats) -> None:
+    dim = report.shape[0] - 2
+    linalg.add_outer(report, report[dim], dim, vault.sums)
+    clipped = int(report[dim + 1])
+    vault.counters[ROWS] += 1
+    vault.counters[CLIPPED_ACTIONS] += clipped & 1
+    vault.counters[CLIPPED_REWARDS] += clipped >> 1
+
+
+@implements(release, GeometricParams)
+@kernel
+def _release_geometric(params: GeometricParams, vault: JointVault, view: View, noise: Any) -> None:
+    """Publish all rows so far, if this row ends a segment.
+
+    Formal guarantee: the views are μ-GDP for one replaced row, μ = κ_R·L̃²/s. Proof: mechanisms/geometric/proof.md.
+    Requires: rows clipped by `encode`; called once per `absorb`.
+    """
+    stage = view.stage[0]
+    if stage >= params.times.shape[0] or vault.counters[ROWS] != params.times[stage]:
+        return
+    at = correlated_noise(params.buffers, vault.memory, view.theta.shape[0], noise)
+    unscale = 1.0 / params.bounds.reward_scale
+    vault.counters[REPAIRS] += fit(params.confidence, vault.sums, vault.memory[at], unscale, view)
+
+
+@implements(release, TreeParams)
+@kernel
+def _release_tree(params: TreeParams, vault: JointVault, view: View, noise: Any) -> None:
+    """Publish all rows so far under the noise of the closed nodes, every round but the last.
+
+    Formal guarantee: the views are μ-GDP for one replaced row, μ = √q·L̃²/s. Proof: mechanisms/tree/proof.md.
+    Requires: rows clipped by `encode`; called once per `absorb`.
+    """
+    row = vault.counters[ROWS]
+    if row >= params.horizon:
+        return
+    at = tree_noise(params.scale, vault.memory, row, view.theta.shape[0], noise)
+    unscale = 1.0 / params.bounds.reward_scale
+    vault.counters[REPAIRS] += fit(params.confidence, vault.sums, vault.memory[at], unscale, view)

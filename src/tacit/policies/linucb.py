@@ -1,0 +1,134 @@
+"""LinUCB without privacy: the line every private policy is measured against."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tacit import linalg
+from tacit._kernel import implements, kernel
+from tacit._types import Floats, Ints
+from tacit._validate import positive, probability, whole
+from tacit.core.plan import Plan
+from tacit.core.policy import DEFAULT_FAILURE, Policy, option
+from tacit.core.round import COUNTERS, REPAIRS, ROWS
+from tacit.core.slate import Slate
+from tacit.core.verbs import absorb, choose, encode, release
+from tacit.estimators.ridge import Confidence, View, empty_view, fit, optimistic_arm
+from tacit.policies._options import width_multiplier
+from tacit.privacy.event import ExactRelease
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.scope import Protects, Trust
+
+
+class LinUCBParams(NamedTuple):
+    """Params of `LinUCB`."""
+
+    confidence: Confidence
+    no_noise: Floats  # zeros, where a private policy has its noise
+
+
+class LinUCBVault(NamedTuple):
+    """Exact sums."""
+
+    sums: Floats  # packed Σ x xᵀ, then Σ x·y
+    counters: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinUCB(Policy):
+    """Optimism in the face of uncertainty on ridge regression (Abbasi-Yadkori, Pál and Szepesvári 2011).
+
+    Not private: every choice depends on everybody's exact data.
+    """
+
+    slug: ClassVar[str] = "linucb"
+    summary: ClassVar[str] = "LinUCB without privacy: the baseline"
+    trust: ClassVar[Trust] = Trust.NONE
+    protects: ClassVar[Protects] = Protects.NOTHING
+    needs: ClassVar[str] = "nothing"
+
+    dim: int = option("number of features d")
+    noise_level: float = option("sub-Gaussian level of the reward noise, sigma", 1.0)
+    parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
+    ridge: float = option("regulariser added to the Gram matrix", 1.0)
+    horizon: int | None = option("number of rounds, if known: sets the default failure probability to 1/horizon", None)
+    failure: float | None = option("failure probability alpha of the confidence sets", None)
+    width: float | str = option('"theory", or a number that multiplies the proved width (no guarantee then)', "theory")
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim)
+        positive("noise_level", self.noise_level)
+        positive("parameter_norm", self.parameter_norm)
+        positive("ridge", self.ridge)
+        if self.horizon is not None:
+            whole("horizon", self.horizon, low=2)
+        if self.failure is not None:
+            probability("failure", self.failure)
+        width_multiplier(self.width)
+
+    @property
+    def failure_probability(self) -> float:
+        """α: as given, else 1/horizon, else 0.001."""
+        if self.failure is not None:
+            return self.failure
+        return DEFAULT_FAILURE if self.horizon is None else 1 / self.horizon
+
+    def plan(self) -> Plan:
+        size = linalg.packed_size(self.dim) + self.dim
+        confidence = Confidence(
+            noise_level=float(self.noise_level),
+            log_term=2 * math.log(2 / self.failure_probability),
+            log_floor=self.dim * math.log(self.ridge),
+            multiplier=width_multiplier(self.width),
+            regulariser=np.array([float(self.ridge)]),
+            repair=np.array([float(self.ridge)]),
+            bias=np.array([self.parameter_norm * math.sqrt(self.ridge)]),
+        )
+        return Plan(
+            params=LinUCBParams(confidence, np.zeros(size)),
+            vault=lambda: LinUCBVault(np.zeros(size), np.zeros(COUNTERS, np.int64)),
+            view=lambda: _first_view(self.dim, confidence, size),
+            report_size=self.dim + 1,
+            event=ExactRelease("choices computed from everybody's exact data"),
+            guarantee=Guarantee.none(),
+        )
+
+
+def _first_view(dim: int, confidence: Confidence, size: int) -> View:
+    """V = ridge·I before any row: the confidence set is the ball, and the longest action is the most uncertain."""
+    view = empty_view(dim)
+    fit(confidence, np.zeros(size), np.zeros(size), 1.0, view)
+    return view
+
+
+@implements(choose, LinUCBParams)
+@kernel
+def _choose(params: LinUCBParams, view: View, slate: Slate, noise: Any) -> int:
+    return optimistic_arm(view, slate)
+
+
+@implements(encode, LinUCBParams)
+@kernel
+def _encode(params: LinUCBParams, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+    dim = x.shape[0]
+    for i in range(dim):
+        report[i] = x[i]
+    report[dim] = reward
+
+
+@implements(absorb, LinUCBParams)
+@kernel
+def _absorb(params: LinUCBParams, vault: LinUCBVault, report: Floats) -> None:
+    dim = report.shape[0] - 1
+    linalg.add_outer(report, report[dim], dim, vault.sums)
+    vault.counters[ROWS] += 1
+
+
+@implements(release, LinUCBParams)
+@kernel
+def _release(params: LinUCBParams, vault: LinUCBVault, view: View, noise: Any) -> None:
+    vault.counters[REPAIRS] += fit(params.confidence, vault.sums, params.no_noise, 1.0, view)

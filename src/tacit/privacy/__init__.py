@@ -1,0 +1,53 @@
+"""What is promised, and what it costs.
+
+    scope       the words of a guarantee: trust, what is protected, neighbours, unit
+    event       facts about what a mechanism releases
+    accountant  the price of an event, in μ
+    gdp, rdp    the curve behind μ, and its other currencies
+    toeplitz    the public design of correlated noise
+    guarantee   scope and price together
+    calibrate   from a promise (ε, δ) to a noise scale
+    card        all of it on one page
+
+Pure Python, NumPy and SciPy: nothing here draws noise or sees data.
+"""
+
+from tacit.privacy.accountant import price, price_for_person
+from tacit.privacy.calibrate import Promise, calibrate
+from tacit.privacy.card import Card
+from tacit.privacy.event import (
+    Event,
+    ExactRelease,
+    GaussianEvent,
+    NothingReleased,
+    PersonEvent,
+    SegmentsEvent,
+    ToeplitzEvent,
+    Together,
+    TreeEvent,
+)
+from tacit.privacy.guarantee import Guarantee, round_up
+from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
+
+__all__ = [
+    "Card",
+    "Event",
+    "ExactRelease",
+    "GaussianEvent",
+    "Guarantee",
+    "Neighbours",
+    "NothingReleased",
+    "PersonEvent",
+    "Promise",
+    "Protects",
+    "SegmentsEvent",
+    "ToeplitzEvent",
+    "Together",
+    "TreeEvent",
+    "Trust",
+    "Unit",
+    "calibrate",
+    "price",
+    "price_for_person",
+    "round_up",
+]

@@ -1,0 +1,221 @@
+"""The privacy card: what a privacy officer reads before a policy goes live, as text and as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit._validate import positive
+from tacit.errors import BadInput
+from tacit.privacy import gdp
+from tacit.privacy.calibrate import Promise
+from tacit.privacy.guarantee import SEEDED, Guarantee, finite_or_none, round_up, short_delta
+
+DELTAS = (1e-3, 1e-5, 1e-6, 1e-9)
+FALSE_ALARM = 0.05
+WIDTH = 100
+
+NOT_COVERED = (
+    "Timing: how long a decision takes, and when people come.",
+    "Side channels: logs, memory, crash dumps and anything else that is not an output of the policy.",
+    "The person's own action: it may depend on that person's own context.",
+    "Floating-point noise: the numbers are double-precision Gaussians, not a discrete mechanism.",
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """Everything that is claimed about one policy, and what the accountant makes of it.
+
+    μ and the true ε are always derived from the guarantee, so the card cannot disagree with it. `claimed` is what was
+    asked for or what a publication states; where the two differ, the true value is printed first.
+    """
+
+    policy: str
+    calibration: str
+    guarantee: Guarantee
+    claimed: Promise | None = None
+    noise_scale: float | None = None
+    noise_scales: Mapping[str, float] = field(default_factory=dict, hash=False)
+    events: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in (("policy", str), ("calibration", str), ("guarantee", Guarantee)):
+            if not isinstance(getattr(self, name), kind):
+                raise BadInput(f"Expected {name} to be a {kind.__name__}, got {name}={getattr(self, name)!r}.")
+        if self.claimed is not None:
+            if not isinstance(self.claimed, Promise):
+                raise BadInput(f"Expected claimed to be a Promise or None, got claimed={self.claimed!r}.")
+            if not self.guarantee.private:
+                raise BadInput(
+                    f"Expected no claim for a policy without a guarantee, got claimed={self.claimed!r}. "
+                    "Leave claimed out."
+                )
+        if self.noise_scale is not None:
+            object.__setattr__(self, "noise_scale", positive("noise_scale", self.noise_scale))
+        scales = {str(name): positive(f"noise_scales[{name!r}]", scale) for name, scale in self.noise_scales.items()}
+        object.__setattr__(self, "noise_scales", scales)
+        for name in ("events", "assumptions", "notes"):
+            object.__setattr__(self, name, _lines(name, getattr(self, name)))
+
+    @property
+    def mu(self) -> float | None:
+        return self.guarantee.mu if self.guarantee.private else None
+
+    @property
+    def delta(self) -> float | None:
+        """Where the card reads the curve: the claimed δ, else the guarantee's own."""
+        return self.claimed.delta if self.claimed is not None else self.guarantee.delta
+
+    @property
+    def true_epsilon(self) -> float | None:
+        """ε accounted afresh at `delta`; None without privacy or without a δ."""
+        if self.delta is None or not self.guarantee.private:
+            return None
+        return self.guarantee.epsilon_at(self.delta)
+
+    @property
+    def keeps_its_claim(self) -> bool | None:
+        """Whether the true ε is at most the claimed one; None if nothing is claimed."""
+        if self.claimed is None:
+            return None
+        return self.claimed.kept_by(self.guarantee.mu)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for standard JSON: no NaN, no infinity."""
+        guarantee = self.guarantee
+        claimed = None if self.claimed is None else {"epsilon": self.claimed.epsilon, "delta": self.claimed.delta}
+        facts: dict[str, Any] = {
+            "policy": self.policy,
+            "calibration": self.calibration,
+            "private": guarantee.private,
+            "claimed": claimed,
+            "keeps_its_claim": self.keeps_its_claim,
+            "true_epsilon": finite_or_none(self.true_epsilon),
+            "delta": self.delta,
+            "mu": self.mu,
+            "rho": finite_or_none(guarantee.rho),
+            "epsilon_at": [
+                {"delta": delta, "epsilon": finite_or_none(guarantee.epsilon_at(delta))} for delta in self._deltas()
+            ],
+            "trust": guarantee.trust.value,
+            "protects": guarantee.protects.value,
+            "neighbours": guarantee.neighbours.value,
+            "unit": str(guarantee.unit),
+            "noise_scale": self.noise_scale,
+            "noise_scales": dict(self.noise_scales),
+            "events": list(self.events),
+            "assumptions": list(self.assumptions),
+            "notes": list(self.notes),
+            "not_covered": list(NOT_COVERED),
+            "seeded": guarantee.seeded,
+        }
+        if guarantee.seeded:
+            facts["warning"] = SEEDED
+        return facts
+
+    def text(self) -> str:
+        """Plain text, at most 100 columns wide."""
+        lines = _wrapped(f"Privacy card: {self.policy} ({self.calibration} calibration)")
+        if self.guarantee.seeded:
+            lines += _wrapped(f"WARNING, {SEEDED}.")
+        lines += _section("Promise", self._promise())
+        if self.guarantee.private:
+            lines += _section("In words", self._in_words())
+            lines += _section("Price", self._price())
+        lines += _section("Noise", self._noise())
+        lines += _section("Assumptions", _bullets(self.assumptions))
+        lines += _section("Notes", _bullets(self.notes))
+        if self.guarantee.private:
+            lines += _section("Not covered", _bullets(NOT_COVERED))
+        return "\n".join(lines) + "\n"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _promise(self) -> list[str]:
+        guarantee = self.guarantee
+        if not guarantee.private:
+            return ["No privacy is promised."]
+        rows = []
+        if self.true_epsilon is not None and self.delta is not None:
+            true = f"epsilon <= {round_up(self.true_epsilon, 4)} at delta = {short_delta(self.delta)}"
+            rows.append(("accounted", true))
+        if self.claimed is not None:
+            rows.append(("claimed", f"epsilon = {self.claimed.epsilon:g} at delta = {short_delta(self.claimed.delta)}"))
+        rows += [
+            ("trust", guarantee.trust.value),
+            ("protects", guarantee.protects.value),
+            ("neighbours", guarantee.neighbours.value),
+            ("unit", str(guarantee.unit)),
+        ]
+        lines = _aligned(rows)
+        if self.keeps_its_claim is False:
+            lines = ["The claim is NOT kept: the accounted epsilon is larger than the claimed one.", *lines]
+        return lines
+
+    def _in_words(self) -> list[str]:
+        guarantee = self.guarantee
+        detected = min(1.0, gdp.power(guarantee.mu, FALSE_ALARM))
+        changed = "round" if guarantee.unit.rounds is None else "person"
+        return [
+            guarantee.trust.meaning,
+            f"At {FALSE_ALARM * 100:g} % false alarms the best attacker detects a changed {changed} with probability "
+            f"at most {round_up(detected, 3)}.",
+        ]
+
+    def _price(self) -> list[str]:
+        guarantee = self.guarantee
+        rows = [("mu", round_up(guarantee.mu, 4)), ("rho", round_up(guarantee.rho, 4))]
+        table = [("delta", "epsilon at most")]
+        table += [(short_delta(delta), round_up(guarantee.epsilon_at(delta), 4)) for delta in self._deltas()]
+        return [*_aligned(rows), "", *_aligned(table)]
+
+    def _noise(self) -> list[str]:
+        rows = [] if self.noise_scale is None else [("scale", f"{self.noise_scale:.6g}")]
+        rows += [(name, f"{scale:.6g}") for name, scale in self.noise_scales.items()]
+        return [*_aligned(rows), *_bullets(self.events)]
+
+    def _deltas(self) -> list[float]:
+        own = [] if self.delta is None else [self.delta]
+        return sorted({*DELTAS, *own}, reverse=True)
+
+
+def _lines(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise BadInput(f"Expected {name} to be a list of sentences, got {name}={value!r}.")
+    lines = tuple(value)
+    for line in lines:
+        if not isinstance(line, str):
+            raise BadInput(f"Expected {name} to hold sentences, got {line!r} among them.")
+    return lines
+
+
+def _section(title: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    body = [piece for line in lines for piece in _wrapped(line, indent="  ")]
+    return ["", title, *body]
+
+
+def _aligned(rows: list[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in rows), default=0)
+    return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def _bullets(lines: Iterable[str]) -> list[str]:
+    return [f"- {line}" for line in lines]
+
+
+def _wrapped(line: str, indent: str = "") -> list[str]:
+    if not line:
+        return [""]
+    # Runs of spaces are the alignment of a table row, and a table row that fits is left alone.
+    if len(indent + line) <= WIDTH and "\n" not in line:
+        return [indent + line]
+    hanging = indent + ("  " if line.startswith("- ") else "")
+    return textwrap.wrap(line, WIDTH, initial_indent=indent, subsequent_indent=hanging)

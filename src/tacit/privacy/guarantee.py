@@ -1,0 +1,161 @@
+"""What is promised, in full: to whom, about what, between which neighbours, for which unit, and at what price."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from tacit._validate import probability, whole
+from tacit.errors import BadInput
+from tacit.privacy import gdp
+from tacit.privacy import rdp as renyi
+from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
+
+SEEDED = "seeded: no privacy against anyone who knows the seed"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A privacy guarantee: four words of scope and one Gaussian curve.
+
+    Formal meaning: for every two inputs that differ in one `unit` as `neighbours` says, the outputs that `trust` names
+    are μ-GDP with respect to the data that `protects` names. `delta` is only where ε is read off for display.
+
+    Says nothing about time, side channels, or a person's own action under joint DP. With `seeded` the noise can be
+    recomputed from the seed, and the guarantee is void against whoever knows it.
+    """
+
+    trust: Trust
+    protects: Protects
+    neighbours: Neighbours
+    unit: Unit
+    mu: float  # μ; ∞ when data is released exactly
+    delta: float | None  # where `epsilon` is read off the curve
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in (("trust", Trust), ("protects", Protects), ("neighbours", Neighbours)):
+            value = getattr(self, name)
+            if value not in list(kind):
+                listed = ", ".join(repr(str(word)) for word in kind)
+                raise BadInput(f"Expected {name} to be one of {listed}, got {name}={value!r}.")
+            object.__setattr__(self, name, kind(value))
+        empty = (self.trust is Trust.NONE, self.protects is Protects.NOTHING, self.neighbours is Neighbours.NONE)
+        if any(empty) and not all(empty):
+            raise BadInput(
+                f"Expected trust, protects and neighbours to be all empty or all given, got "
+                f"trust={self.trust.value!r}, protects={self.protects.value!r}, neighbours={self.neighbours.value!r}. "
+                "For no privacy use Guarantee.none()."
+            )
+        if not isinstance(self.unit, Unit):
+            raise BadInput(f"Expected unit to be a Unit, got unit={self.unit!r}. Use Unit.round() or Unit.person(k).")
+        object.__setattr__(self, "mu", gdp.cost("mu", self.mu))
+        if self.delta is not None:
+            object.__setattr__(self, "delta", probability("delta", self.delta))
+        if not isinstance(self.seeded, bool):
+            raise BadInput(f"Expected seeded to be True or False, got seeded={self.seeded!r}.")
+
+    @classmethod
+    def none(cls) -> Guarantee:
+        """The guarantee of a policy that promises no privacy."""
+        return cls(Trust.NONE, Protects.NOTHING, Neighbours.NONE, Unit.round(), math.inf, None)
+
+    @property
+    def private(self) -> bool:
+        return math.isfinite(self.mu) and self.trust is not Trust.NONE
+
+    @property
+    def epsilon(self) -> float | None:
+        """ε at the guarantee's own δ; None without a δ or without privacy."""
+        if self.delta is None or not self.private:
+            return None
+        return self.epsilon_at(self.delta)
+
+    @property
+    def rho(self) -> float:
+        """ρ = μ²/2 of zero-concentrated DP."""
+        return renyi.zcdp(self._effective_mu)
+
+    def epsilon_at(self, delta: float) -> float:
+        """The smallest ε at this δ; ∞ without privacy."""
+        return gdp.epsilon_at(self._effective_mu, delta)
+
+    def delta_at(self, epsilon: float) -> float:
+        """The smallest δ at this ε; 1 without privacy."""
+        return gdp.delta_at(self._effective_mu, epsilon)
+
+    def rdp(self, alpha: float) -> float:
+        """The Rényi-DP parameter of order α; ∞ without privacy."""
+        return renyi.rdp(self._effective_mu, alpha)
+
+    def with_seed(self) -> Guarantee:
+        """The same guarantee for a run whose noise comes from a known seed."""
+        return replace(self, seeded=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for standard JSON: an infinite μ is null."""
+        facts: dict[str, Any] = {
+            "private": self.private,
+            "trust": self.trust.value,
+            "protects": self.protects.value,
+            "neighbours": self.neighbours.value,
+            "unit": str(self.unit),
+            "mu": finite_or_none(self._effective_mu),
+            "rho": finite_or_none(self.rho),
+            "epsilon": finite_or_none(self.epsilon),
+            "delta": self.delta,
+            "seeded": self.seeded,
+        }
+        if self.seeded:
+            facts["warning"] = SEEDED
+        return facts
+
+    def __str__(self) -> str:
+        text = self._sentence()
+        return f"{text}; {SEEDED}" if self.seeded else text
+
+    def _sentence(self) -> str:
+        if not self.private:
+            return "no privacy is promised"
+        epsilon = self.epsilon
+        mu = f"mu = {round_up(self.mu, 4)}"
+        if epsilon is None or self.delta is None:
+            price = mu
+        else:
+            price = f"epsilon <= {round_up(epsilon, 4)} at delta = {short_delta(self.delta)} ({mu})"
+        return f"{self.trust.value} DP: {self.protects} of {self.unit} ({self.neighbours}) are protected with {price}"
+
+    @property
+    def _effective_mu(self) -> float:
+        # A finite price without trust protects nobody; it must not leak out as an ε.
+        return self.mu if self.private else math.inf
+
+
+def round_up(value: float, digits: int) -> str:
+    """`value` ≥ 0 in text with this many significant digits, never below the value: `round_up(1.00001, 4)` is 1.001.
+
+    What is rounded is the shortest decimal that reads back as `value`, so 0.1 stays 0.1000 and reading the text back
+    gives a number ≥ `value`.
+    """
+    number, places = gdp.cost("value", value), whole("digits", digits)
+    if math.isinf(number):
+        return "inf"
+    if number == 0:
+        return "0"
+    exact = Decimal(repr(number))
+    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - places + 1), rounding=ROUND_CEILING)
+    # 9.9996 went up to 10.000: one digit too many, and it is a zero.
+    rounded = rounded.quantize(Decimal(1).scaleb(rounded.adjusted() - places + 1))
+    return f"{rounded:f}" if 1e-4 <= number < 1e6 else f"{rounded:.{places - 1}e}"
+
+
+def short_delta(delta: float) -> str:
+    """δ in a few characters, never below its value: a guarantee at δ holds at every larger one."""
+    return f"{float(round_up(delta, 4)):.4g}"
+
+
+def finite_or_none(value: float | None) -> float | None:
+    """JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,50 @@
+"""The compiled loop: the same verbs a live learner calls, a million times over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit._kernel import kernel
+from tacit._types import Floats, Ints
+from tacit.core.round import learn_round
+from tacit.core.slate import Slate
+from tacit.core.verbs import choose, pay, show
+
+
+@kernel
+def run(
+    params: Any,
+    vault: Any,
+    view: Any,
+    report: Floats,
+    noise: Any,
+    environment: Any,
+    slate: Slate,
+    means: Floats,
+    stream: Any,
+    x: Floats,
+    checkpoints: Ints,
+    curve: Floats,
+    clock: Ints,
+    total: Floats,
+    rounds: int,
+) -> None:
+    """Run `rounds` more rounds. `clock` = (rounds so far, checkpoints passed), `total` = (regret so far,)."""
+    dim, arms = slate.columns.shape
+    now, passed, regret = clock[0], clock[1], total[0]
+    for _ in range(rounds):
+        show(environment, slate, means, stream)
+        arm = choose(params, view, slate, noise)
+        reward = pay(environment, means[arm], stream)
+        for i in range(dim):
+            x[i] = slate.columns[i, arm]
+        learn_round(params, vault, view, x, reward, report, noise)
+        best = means[0]
+        for k in range(1, arms):
+            best = max(best, means[k])
+        regret += best - means[arm]
+        now += 1
+        if now == checkpoints[passed]:
+            curve[passed] = regret
+            passed += 1
+    clock[0], clock[1], total[0] = now, passed, regret
