@@ -137,7 +137,7 @@ def verb(stub: Function) -> Function:
 
 @cache
 def _without_annotations(function: Any) -> FunctionType:
-    """The Python text of a kernel as numba wants it for an overload: its signature must be the stub's, to the letter."""
+    """The Python text of a kernel as numba wants it for an overload: with the stub's signature, to the letter."""
     plain = getattr(function, "py_func", function)
     return FunctionType(plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__)
 

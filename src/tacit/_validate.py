@@ -1,4 +1,4 @@
-"""Checks of scalar arguments. Each returns the value it approved, or raises `BadInput` with the value in the message."""
+"""Checks of scalar arguments. Each returns the value it approved, or raises `BadInput` that shows the value."""
 
 from __future__ import annotations
 

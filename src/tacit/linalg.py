@@ -39,7 +39,7 @@ def add_outer(x: Floats, y: float, dim: int, packed: Floats) -> None:
 
 @kernel
 def cholesky(matrix: Floats) -> bool:
-    """Overwrite the upper triangle of a symmetric matrix V with U, V = UᵀU. False if a pivot is not positive and finite."""
+    """Overwrite the upper triangle of a symmetric V with U, V = UᵀU. False if a pivot is not positive and finite."""
     dim = matrix.shape[0]
     for j in range(dim):
         pivot = matrix[j, j]

@@ -36,6 +36,12 @@ class Policy(ABC):
     protects: ClassVar[Protects]
     needs: ClassVar[str]
 
+    @classmethod
+    @abstractmethod
+    def examples(cls, dim: int) -> tuple[Self, ...]:
+        """One configuration per kind of params and per option that changes what is computed: what `tacit warm` compiles
+        and what the laws of the test suite are held against."""
+
     @abstractmethod
     def plan(self) -> Plan:
         """Work out the params and their price. Pure: two calls give the same plan."""

@@ -1,5 +1,6 @@
 """Worlds to learn in: what actions come, and what they pay."""
 
+from tacit._validate import known
 from tacit.environments.environment import Environment
 from tacit.environments.fixed_arms import FixedArms
 from tacit.environments.sphere import Sphere
@@ -7,4 +8,10 @@ from tacit.environments.sphere import Sphere
 #: Every environment by the name it has on the command line.
 CATALOGUE: dict[str, type[Environment]] = {kind.slug: kind for kind in (Sphere, FixedArms)}
 
-__all__ = ["CATALOGUE", "Environment", "FixedArms", "Sphere"]
+
+def environment(slug: str) -> type[Environment]:
+    """The environment of this name, or an error that offers the nearest ones."""
+    return CATALOGUE[known("environment", slug, CATALOGUE, see="`tacit environments` lists them.")]
+
+
+__all__ = ["CATALOGUE", "Environment", "FixedArms", "Sphere", "environment"]

@@ -9,8 +9,8 @@ from tacit._kernel import implements, kernel
 from tacit._types import Floats
 from tacit.core.slate import Slate
 from tacit.core.verbs import pay, show
-from tacit.environments.environment import Environment, World
-from tacit.environments.sphere import SphereParams, check_band, draw_actions, draw_reward, start_sphere
+from tacit.environments.environment import World
+from tacit.environments.sphere import Sphere, SphereParams, draw_actions, draw_reward
 from tacit.noise import Stream, fill_normals, fill_uniforms
 
 
@@ -21,31 +21,14 @@ class FixedArmsParams(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FixedArms(Environment):
+class FixedArms(Sphere):
     """The decision set of `Sphere`, drawn once per trial and offered in every round."""
 
     slug: ClassVar[str] = "fixed-arms"
     summary: ClassVar[str] = "one set of unit vectors per run, offered every round"
 
-    dim: int = 5
-    arms: int | None = None
-    gap: float = 0.1
-    reward_noise: str = "sign"
-
-    def __post_init__(self) -> None:
-        check_band(self)
-
-    @property
-    def features(self) -> int:
-        return self.dim
-
-    @property
-    def count(self) -> int:
-        """K: as given, else d²."""
-        return self.dim**2 if self.arms is None else self.arms
-
     def start(self, stream: Stream) -> World:
-        world = start_sphere(self.dim, self.count, self.gap, self.reward_noise, stream)
+        world = super().start(stream)
         draw_actions(world.params, world.slate, world.means, stream)
         return World(FixedArmsParams(world.params), world.slate, world.means, world.theta)
 

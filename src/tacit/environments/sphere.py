@@ -11,6 +11,7 @@ import numpy as np
 from tacit._kernel import implements, kernel
 from tacit._types import Floats
 from tacit._validate import at_least, one_of, whole
+from tacit.core.policy import option
 from tacit.core.slate import Slate, slate
 from tacit.core.verbs import pay, show
 from tacit.environments.band import Band, band, propose
@@ -45,13 +46,19 @@ class Sphere(Environment):
     slug: ClassVar[str] = "sphere"
     summary: ClassVar[str] = "fresh unit vectors every round, one optimal by a gap (Shariff and Sheffet 2018)"
 
-    dim: int = 5
-    arms: int | None = None
-    gap: float = 0.1
-    reward_noise: str = "sign"
+    dim: int = option("number of features d", 5)
+    arms: int | None = option("number of actions per round (default: dim squared)", None)
+    gap: float = option("least distance between the best mean reward and the others, from 0 to below 1.5", 0.1)
+    reward_noise: str = option('"sign": rewards are ±1; "gaussian": mean plus N(0, 1)', "sign")
 
     def __post_init__(self) -> None:
-        check_band(self)
+        whole("dim", self.dim, low=2, hint="On a line there is no band.")
+        if self.arms is not None:
+            whole("arms", self.arms)
+        at_least("gap", self.gap, 0)
+        if self.gap >= 2 * BEST:
+            raise BadInput(f"Expected 0 <= gap < {2 * BEST:g}, got gap={self.gap!r}. Beyond it the band is empty.")
+        one_of("reward_noise", self.reward_noise, ("sign", "gaussian"))
 
     @property
     def features(self) -> int:
@@ -63,41 +70,26 @@ class Sphere(Environment):
         return self.dim**2 if self.arms is None else self.arms
 
     def start(self, stream: Stream) -> World:
-        return start_sphere(self.dim, self.count, self.gap, self.reward_noise, stream)
-
-
-def check_band(settings: Any) -> None:
-    """The options that `Sphere` and `FixedArms` share."""
-    whole("dim", settings.dim, low=2, hint="On a line there is no band.")
-    if settings.arms is not None:
-        whole("arms", settings.arms)
-    at_least("gap", settings.gap, 0)
-    if settings.gap >= 2 * BEST:
-        raise BadInput(f"Expected 0 <= gap < {2 * BEST:g}, got gap={settings.gap!r}. Beyond it the band is empty.")
-    one_of("reward_noise", settings.reward_noise, ("sign", "gaussian"))
-
-
-def start_sphere(dim: int, arms: int, gap: float, reward_noise: str, stream: Stream) -> World:
-    """Draw θ* and lay out an empty slate."""
-    theta = np.zeros(dim)
-    fill_normals(stream, theta)
-    theta /= np.linalg.norm(theta)
-    mirror = -theta
-    mirror[0] += 1.0
-    length = np.linalg.norm(mirror)
-    if length > 0:
-        mirror /= length
-    normals = np.zeros((dim - 1) * arms + 1)
-    params = SphereParams(
-        mirror=mirror,
-        band=band(dim, -BEST, BEST - gap),
-        normals=normals,
-        directions=normals[:-1].reshape(dim - 1, arms),
-        uniforms=np.zeros(2 * arms + 2),
-        length=np.zeros(arms),
-        gaussian=reward_noise == "gaussian",
-    )
-    return World(params, slate(dim, arms), np.zeros(arms), theta)
+        dim, arms = self.dim, self.count
+        theta = np.zeros(dim)
+        fill_normals(stream, theta)
+        theta /= np.linalg.norm(theta)
+        mirror = -theta
+        mirror[0] += 1.0
+        length = np.linalg.norm(mirror)
+        if length > 0:
+            mirror /= length
+        normals = np.zeros((dim - 1) * arms + 1)
+        params = SphereParams(
+            mirror=mirror,
+            band=band(dim, -BEST, BEST - self.gap),
+            normals=normals,
+            directions=normals[:-1].reshape(dim - 1, arms),
+            uniforms=np.zeros(2 * arms + 2),
+            length=np.zeros(arms),
+            gaussian=self.reward_noise == "gaussian",
+        )
+        return World(params, slate(dim, arms), np.zeros(arms), theta)
 
 
 @kernel

@@ -118,7 +118,7 @@ def optimistic_arm(view: View, slate: Slate) -> int:
 
 @kernel
 def sampled_arm(view: View, slate: Slate, noise: Any) -> int:
-    """argmax <θ, x> for θ = θ̃ + (β/√d)·Wᵀz, z standard normal: a draw about as far out as the confidence set reaches."""
+    """argmax <θ, x> for θ = θ̃ + (β/√d)·Wᵀz, z standard normal: about as far out as the confidence set reaches."""
     dim = view.theta.shape[0]
     z, theta = slate.scratch[:dim], slate.scratch[dim : 2 * dim]
     fill_normals(noise, z)
@@ -136,5 +136,5 @@ def sampled_arm(view: View, slate: Slate, noise: Any) -> int:
 def uniform_arm(slate: Slate, noise: Any) -> int:
     """Any arm, evenly: the choice before the first view."""
     fill_uniforms(noise, slate.scratch[:1])
-    arms = slate.scores.shape[0]
+    arms = len(slate.scores)
     return min(int(slate.scratch[0] * arms), arms - 1)

@@ -43,7 +43,7 @@ def stream(seed: int, *path: int) -> Stream:
     """The stream of `seed` at `path` (say: trial, purpose). Different paths are independent for all practical ends."""
     sequence = np.random.SeedSequence(entropy=seed, spawn_key=path)
     return Stream(
-        state=sequence.generate_state(4 * LANES, np.uint64).reshape(4, LANES),
+        state=np.asarray(sequence.generate_state(4 * LANES, np.uint64), np.uint64).reshape(4, LANES),
         words=np.zeros(BLOCK, np.uint64),
         normals=np.zeros(BLOCK),
         uniforms=np.zeros(BLOCK),
@@ -51,7 +51,7 @@ def stream(seed: int, *path: int) -> Stream:
     )
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _float_of_bits(typing_context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.float64))
@@ -59,7 +59,7 @@ def _float_of_bits(typing_context: Any, word: Any) -> Any:
     return types.float64(types.uint64), generate
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _bits_of_float(typing_context: Any, number: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.uint64))

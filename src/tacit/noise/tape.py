@@ -3,8 +3,8 @@
 A kernel cannot call the operating system, so the learner lays out what one call may need and the kernel reads it once,
 front to back. A value that has been read is overwritten, and a tape that runs out raises: noise is never used twice.
 
-A normal number is the quantile of a 64-bit uniform: one sign bit, and 63 bits for the tail probability, so that the tail
-is resolved to 9.1 standard deviations. These are double-precision numbers, not a discrete mechanism: the card says so.
+A normal number is the quantile of a 64-bit uniform: one sign bit, and 63 bits for the tail probability, which resolve
+the tail to 9.1 standard deviations. These are double-precision numbers, not a discrete mechanism: the card says so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NORMALS, _UNIFORMS = 0, 1  # places in `at`
 
 
 class Tape(NamedTuple):
-    """Values drawn from the operating system. Use `tape(normals, uniforms)` to make one, `refill` before it runs out."""
+    """Values drawn from the operating system. `tape(normals, uniforms)` makes one; `refill` before it runs out."""
 
     normals: Floats
     uniforms: Floats

@@ -106,6 +106,15 @@ class JointLinUCB(Policy):
                 'Give horizon=…, or use releases="geometric", which needs none.'
             )
 
+    @classmethod
+    def examples(cls, dim: int) -> tuple[JointLinUCB, ...]:
+        return (
+            cls(dim=dim, epsilon=1.0, delta=1e-6),
+            cls(dim=dim, epsilon=10.0, delta=0.1, ratio=1.5, views=32, exploration="thompson", reward_bound=3.0),
+            cls(dim=dim, epsilon=1.0, delta=1e-6, releases="tree", horizon=1000),
+            cls(dim=dim, epsilon=0.2, delta=1e-9, releases="tree", horizon=4096, exploration="thompson", shift=3.0),
+        )
+
     # What was asked for -----------------------------------------------------------------------------------------
 
     @property
@@ -279,10 +288,10 @@ class JointLinUCB(Policy):
     def _assumptions(self, limit: int) -> tuple[str, ...]:
         handling = "refused" if self.strict else "clipped"
         return (
-            f"Inputs with |x| > {self.action_norm:g} or |reward| > {self.reward_bound:g} are {handling} before they are "
-            "summed, so the guarantee needs no assumption on the data.",
-            "Whether and when a row arrives does not depend on what is in it: a reward that never comes is learned as a "
-            "row of zeros.",
+            f"Inputs with |x| > {self.action_norm:g} or |reward| > {self.reward_bound:g} are {handling} before they "
+            "are summed, so the guarantee needs no assumption on the data.",
+            "Whether and when a row arrives does not depend on what is in it: a reward that never comes is learned as "
+            "a row of zeros.",
             f"At most {limit:,} rounds; then the learner refuses.",
             "The unit is the round: somebody with several rounds has several times the exposure.",
         )

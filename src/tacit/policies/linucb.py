@@ -70,6 +70,10 @@ class LinUCB(Policy):
             probability("failure", self.failure)
         width_multiplier(self.width)
 
+    @classmethod
+    def examples(cls, dim: int) -> tuple[LinUCB, ...]:
+        return (cls(dim=dim), cls(dim=dim, ridge=0.5, width=0.3))
+
     @property
     def failure_probability(self) -> float:
         """α: as given, else 1/horizon, else 0.001."""

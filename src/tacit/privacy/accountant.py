@@ -38,7 +38,7 @@ def price(event: object) -> float:
 
 
 @singledispatch
-def price_for_person(event: object, rounds: int, one_per_segment: bool) -> float:  # noqa: ARG001
+def price_for_person(event: object, rounds: int, one_per_segment: bool) -> float:
     """μ of the event for a person with up to `rounds` rows in the worst placement: the price times M_k."""
     _refuse(event, "price_for_person.register")
 

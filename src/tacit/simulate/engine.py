@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -28,6 +29,9 @@ from tacit.simulate.result import Result
 CHECKPOINTS = 1000
 #: Seconds of compiled work between two looks at the clock (and at a pressed Ctrl-C).
 _SLICE = 0.1
+
+
+Bar: TypeAlias = "tqdm[Any]"
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def simulate(
         raise HorizonSpent(f"Expected at most {plan.limit:,} rounds, got rounds={rounds:,}; {plan.limit_hint}")
     workers = min(trials, whole("threads", threads) if threads is not None else os.cpu_count() or 1)
     stop = threading.Event()
-    bar = tqdm(
+    bar: Bar = tqdm(
         total=rounds * trials,
         desc=label or config.slug,
         unit=" rounds",
@@ -86,14 +90,13 @@ def simulate(
         mininterval=0.2,
     )
     marks = checkpoints(rounds)
-    _trial(config, plan, environment, 0, 0, seed, marks, stop, bar)  # compiles, in this thread
+    _trial(plan, environment, 0, 0, seed, marks, stop, bar)  # compiles, in this thread
     finished: list[_Finished] = []
     began = time.perf_counter()
     interrupted = False
     with threadpool_limits(1), bar, ThreadPoolExecutor(workers) as pool:
         waiting: set[Future[_Finished | None]] = {
-            pool.submit(_trial, config, plan, environment, rounds, trial, seed, marks, stop, bar)
-            for trial in range(trials)
+            pool.submit(_trial, plan, environment, rounds, trial, seed, marks, stop, bar) for trial in range(trials)
         }
         try:
             while waiting:
@@ -133,7 +136,6 @@ def simulate(
 
 
 def _trial(
-    config: Policy,
     plan: Plan,
     environment: Environment,
     rounds: int,
@@ -141,7 +143,7 @@ def _trial(
     seed: int,
     marks: Ints,
     stop: threading.Event,
-    bar: tqdm[None],
+    bar: Bar,
 ) -> _Finished | None:
     """One trial; None if it was stopped on the way. Its streams depend on (seed, trial) alone."""
     world_stream = stream(seed, trial, ENVIRONMENT)

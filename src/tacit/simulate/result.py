@@ -155,13 +155,21 @@ class Result:
 
 def save_frame(frame: pd.DataFrame, path: str | Path) -> Path:
     """Write a table as Parquet or CSV, by the path's ending."""
-    target = Path(path)
+    target = check_table_path(path)
     if target.suffix == ".parquet":
         frame.to_parquet(target, index=False)
-    elif target.suffix == ".csv":
-        frame.to_csv(target, index=False)
     else:
+        frame.to_csv(target, index=False)
+    return target
+
+
+def check_table_path(path: str | Path) -> Path:
+    """The path, if a table can be written there: better said before a long run than after it."""
+    target = Path(path)
+    if target.suffix not in (".parquet", ".csv"):
         raise BadInput(f"Expected a path ending in .parquet or .csv, got {target.name!r}.")
+    if not target.parent.is_dir():
+        raise BadInput(f"Expected an existing folder for {target.name!r}, got {str(target.parent)!r}.")
     return target
 
 

@@ -30,18 +30,20 @@ def buffers(design: Design, scale: float) -> Buffers:
 
 
 def empty_memory(design: Design, size: int) -> Floats:
-    """The secret side: P and E_1..E_p for rows of `size` numbers, and two rows of scratch (fresh draw, released noise)."""
+    """The secret side: P and E_1..E_p for rows of `size` numbers, and room for fresh draw and released noise."""
     return np.zeros((len(design.zeros) + 3, size))
 
 
 @kernel
 def correlated_noise(params: Buffers, memory: Floats, dim: int, noise: Any) -> int:
-    """The row of `memory` that now holds the noise of the next release, of standard deviation s·√(Σ_{k<t} b_k²) at the t-th.
+    """Draw the noise of the next release; returns the row of `memory` that holds it.
+
+    At the t-th release its standard deviation is s·√(Σ_{k<t} b_k²).
 
     Formal guarantee: N calls, one per release, make the releases μ-GDP with μ = κ_N·L̃²/s for one replaced row.
     Requires: one call per release and never more than N; the row is read before the next call.
     """
-    count = params.forget.shape[0]
+    count = len(params.forget)
     plain, fresh, out = memory[count], memory[count + 1], memory[count + 2]
     draw_symmetric(noise, params.scale, dim, fresh)
     for k in range(fresh.shape[0]):

@@ -26,7 +26,7 @@ def empty_memory(horizon: int, size: int) -> Floats:
 
 @kernel
 def tree_noise(scale: float, memory: Floats, row: int, dim: int, noise: Any) -> int:
-    """The level of `memory` that now holds the noise of the prefix sum after `row` rows: its closed nodes, one drawn now.
+    """Draw the node closed by `row` (1-based); returns the level of `memory` that now holds the prefix sum's noise.
 
     The node closed by row j is (j − lowbit(j), j]. Keeping, per level, the sum of this node and all above makes a
     release one addition; a running total with subtractions would drift.

@@ -1,0 +1,4 @@
+"""How fast, how small: `python -m benchmarks [rounds|one_step|compile_times|memory|large|agreement] [--quick]`.
+
+Machines differ and neighbours are noisy, so speed is a ratio of two things measured in turn within one run.
+"""

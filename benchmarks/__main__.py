@@ -1,0 +1,47 @@
+"""`python -m benchmarks`: all of them, or the one that is named."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from benchmarks import agreement, compile_times, large, memory, one_step, rounds
+from benchmarks.report import Report, machine
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and write the numbers if asked to. Goals are reported, not enforced."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure tacit against NumPy.")
+    names = ("agreement", "rounds", "one_step", "large", "compile_times", "memory")
+    parser.add_argument("only", nargs="?", choices=names, help="one benchmark (default: all)")
+    parser.add_argument("--quick", action="store_true", help="shorter runs, rougher numbers")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers here")
+    parser.add_argument("--rounds", type=int, help="length of the long run of `memory` (default: 50,000,000)")
+    options = parser.parse_args(arguments)
+    benchmarks: dict[str, Callable[[bool], Report]] = {
+        "agreement": agreement.measure,
+        "rounds": rounds.measure,
+        "one_step": one_step.measure,
+        "large": large.measure,
+        "compile_times": compile_times.measure,
+        "memory": partial(memory.measure, rounds=options.rounds),
+    }
+    facts = machine()
+    print("  ".join(f"{name}: {fact}" for name, fact in facts.items()))
+    chosen = [options.only] if options.only else list(names)
+    reports = [benchmarks[name](options.quick) for name in chosen]
+    if options.json:
+        numbers = {
+            "machine": facts,
+            "quick": options.quick,
+            "benchmarks": {report.name: report.to_dict() for report in reports},
+        }
+        options.json.write_text(json.dumps(numbers, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,71 @@
+"""How the defaults of `JointLinUCB` were chosen: shift c, release ratio, and the kind of exploration.
+
+    python -m benchmarks.tuning --rounds 1000000 --trials 20 --json tuning.json
+
+Every run uses seeds from 10⁶ up; results that are reported elsewhere use seeds below. The width is the theorem's and
+α = 1/n throughout. Takes about half an hour on two cores; `--rounds 100000` gives a rough picture in three minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import tacit
+from tacit.environments import Environment, FixedArms, Sphere
+from tacit.report.tables import number, table
+
+FIRST_SEED = 10**6
+#: (ratio, views): each schedule lasts for at least 10¹⁰ rounds.
+SCHEDULES = ((1.01, 2048), (1.02, 1024), (1.05, 512), (1.2, 128))
+SHIFTS = (2.0, 3.0, 4.0, 6.0)
+DELTAS = (0.1, 1e-6)
+
+
+def candidates(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
+    """Everything that is compared at one δ."""
+    promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds}
+    found: list[tuple[str, tacit.Policy]] = [("non-private", tacit.LinUCB(dim=5, horizon=rounds))]
+    for shift in SHIFTS:
+        config = tacit.JointLinUCB(**promise, releases="tree", shift=shift)
+        found.append((f"tree, c = {shift:g}", config))
+    for ratio, views in SCHEDULES:
+        for shift in SHIFTS:
+            config = tacit.JointLinUCB(**promise, ratio=ratio, views=views, shift=shift)
+            found.append((f"geometric r = {ratio:g}, R = {views}, c = {shift:g}", config))
+    for ratio, views in (SCHEDULES[0], SCHEDULES[-1]):
+        for shift in (2.0, 3.0):
+            config = tacit.JointLinUCB(**promise, ratio=ratio, views=views, shift=shift, exploration="thompson")
+            found.append((f"thompson r = {ratio:g}, R = {views}, c = {shift:g}", config))
+    return found
+
+
+def main() -> None:
+    """Run the sweep and print one table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=1_000_000)
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    worlds: list[Environment] = [Sphere(dim=5, gap=0.1), FixedArms(dim=5, gap=0.1)]
+    cells: dict[str, list[str]] = {}
+    facts: list[dict[str, Any]] = []
+    for world in worlds:
+        for delta in DELTAS:
+            for name, config in candidates(options.rounds, delta):
+                result = tacit.simulate(
+                    config, world, options.rounds, options.trials, FIRST_SEED, label=f"{world.slug} {delta:g} {name}"
+                )
+                cells.setdefault(name, []).append(f"{number(result.regret_mean)} ± {number(result.regret_se, 2)}")
+                facts.append({"name": name, "delta": delta, **result.to_dict()})
+                if options.json:
+                    options.json.write_text(json.dumps(facts, indent=1), "utf-8")
+    head = ["policy", *(f"{world.slug}, δ = {delta:g}" for world in worlds for delta in DELTAS)]
+    print(f"{options.rounds:,} rounds, {options.trials} trials, seed {FIRST_SEED}, ε = 1, gap 0.1, α = 1/n\n")
+    print(table(head, [[name, *row] for name, row in cells.items()], right=(1, 2, 3, 4)))
+
+
+if __name__ == "__main__":
+    main()
