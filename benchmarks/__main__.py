@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import agreement, compile_times, large, memory, one_step, rounds
-from benchmarks.report import Report, machine
+from benchmarks.report import Report, load, machine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("  ".join(f"{name}: {fact}" for name, fact in facts.items()))
     chosen = [options.only] if options.only else list(names)
     reports = [benchmarks[name](options.quick) for name in chosen]
+    facts["load after"] = load()
+    print(f"\nload: {facts['load']} before, {facts['load after']} after")
     if options.json:
         numbers = {
             "machine": facts,

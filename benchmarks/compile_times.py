@@ -63,16 +63,18 @@ def _measure_one(name: str, work: str, *, repeats: int) -> dict[str, Cell]:
     code = _START + _WORK[work] + _END
     with tempfile.TemporaryDirectory() as directory:
         cache = Path(directory)
-        cold, cold_wall = run_python(code, name, cache=cache)
-        warm, warm_wall = min((run_python(code, name, cache=cache) for _ in range(repeats)), key=lambda run: run[1])
+        cold = run_python(code, name, cache=cache)
+        warm = min((run_python(code, name, cache=cache) for _ in range(repeats)), key=lambda run: run.wall)
     return {
         "policy": name,
         "work": work,
-        "cold process": cold_wall,
-        "cold call": cold["work"],
-        "warm process": warm_wall,
-        "warm import": warm["import"],
-        "warm call": warm["work"],
+        "cold process": cold.wall,
+        "cold CPU": cold.cpu,
+        "cold call": cold.answer["work"],
+        "warm process": warm.wall,
+        "warm CPU": warm.cpu,
+        "warm import": warm.answer["import"],
+        "warm call": warm.answer["work"],
     }
 
 

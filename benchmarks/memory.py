@@ -6,7 +6,7 @@ from benchmarks.process import run_python
 from benchmarks.report import Cell, Goal, Report
 from benchmarks.settings import ARMS, DELTA, DIM, EPSILON, GAP
 
-SHORT, LONG, QUICK = 100_000, 50_000_000, 2_000_000
+SHORT, LONG, QUICK = 100_000, 50_000_000, 1_000_000
 MOST, GROWTH = 300.0, 10.0  # MB
 
 # A child's ru_maxrss starts at what its parent had; VmHWM, where there is one, is the process's own.
@@ -36,8 +36,8 @@ def measure(quick: bool, rounds: int | None = None) -> Report:
     goals: list[Goal] = []
     for name in ("geometric", "tree"):
         run_python(_CODE, name, 1000)  # compiles, which takes memory of its own
-        short_run, _ = run_python(_CODE, name, SHORT)
-        long_run, _ = run_python(_CODE, name, long)
+        short_run = run_python(_CODE, name, SHORT).answer
+        long_run = run_python(_CODE, name, long).answer
         growth = long_run["megabytes"] - short_run["megabytes"]
         rows.append(
             {

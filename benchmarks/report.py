@@ -45,7 +45,7 @@ class Report:
 
     name: str
     title: str
-    rows: list[dict[str, Cell]] = field(default_factory=list)
+    tables: list[list[dict[str, Cell]]] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -54,8 +54,8 @@ class Report:
         print(f"\n{self.name}: {self.title}", flush=True)
 
     def table(self, rows: Sequence[Mapping[str, Cell]]) -> None:
-        """Print rows under the names of their columns, and keep them. A column that some row lacks stays empty there."""
-        self.rows += [dict(row) for row in rows]
+        """Print rows under the names of their columns, and keep them."""
+        self.tables.append([dict(row) for row in rows])
         names = list(dict.fromkeys(name for row in rows for name in row))
         lines = [names, *([_shown(row.get(name)) for name in names] for row in rows)]
         widths = [max(len(line[place]) for line in lines) for place in range(len(names))]
@@ -80,7 +80,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         goals = [{"goal": goal.text, "value": goal.value, "unit": goal.unit, "met": goal.met} for goal in self.goals]
-        return {"title": self.title, "rows": self.rows, "goals": goals, "notes": self.notes}
+        return {"title": self.title, "tables": self.tables, "goals": goals, "notes": self.notes}
 
 
 def machine() -> dict[str, Cell]:
@@ -88,12 +88,17 @@ def machine() -> dict[str, Cell]:
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "load": load(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": numba.__version__,
     }
+
+
+def load() -> float | None:
+    """How many processes wanted to run, on average over the last minute."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def best_of(repeats: int, **tasks: Callable[[], float]) -> dict[str, float]:

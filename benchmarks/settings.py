@@ -10,10 +10,12 @@ LARGE_DIM, LARGE_ARMS = 64, 4096
 
 #: The policies by the names they have in the tables.
 POLICIES = ("linucb", "tree", "geometric")
+#: What NumPy has a second way for.
+RANK_ONE = "linucb, rank-one NumPy"
 
 
 def policy(name: str, horizon: int, dim: int = DIM, epsilon: float = EPSILON) -> Policy:
-    """One of `POLICIES` for this many rounds."""
-    if name == "linucb":
+    """One of `POLICIES`, or `RANK_ONE`, for this many rounds."""
+    if name in ("linucb", RANK_ONE):
         return LinUCB(dim=dim, horizon=horizon)
     return JointLinUCB(dim=dim, epsilon=epsilon, delta=DELTA, releases=name, horizon=horizon)

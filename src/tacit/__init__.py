@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tacit.privacy.calibrate import Promise
     from tacit.privacy.card import Card
     from tacit.privacy.guarantee import Guarantee
-    from tacit.simulate import Result, simulate
+    from tacit.simulation import Result, simulate
 
 _HOMES = {
     "Card": "tacit.privacy.card",
@@ -35,10 +35,10 @@ _HOMES = {
     "LinUCB": "tacit.policies.linucb",
     "Policy": "tacit.core.policy",
     "Promise": "tacit.privacy.calibrate",
-    "Result": "tacit.simulate.result",
+    "Result": "tacit.simulation.result",
     "environments": "",
     "errors": "",
-    "simulate": "tacit.simulate.engine",
+    "simulate": "tacit.simulation.engine",
 }
 
 __all__ = [

@@ -7,7 +7,8 @@ exists once and costs nothing to call.
 
 numba's disk cache checks only the file that holds the outermost function. An edit elsewhere (say, of a noise scale)
 would leave the old machine code running: in a privacy library, a silent breach. So the cache directory is named by a
-hash of every source file of this package and of the versions of the compilers below it.
+hash of every source file of this package and of the versions of the compilers below it; and what is compiled for a
+policy that lives outside this package, whose sources no hash of ours covers, is not kept on disk at all.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 #: Cache directories of other versions of the sources that nobody has used for this long are removed by `tidy_cache`.
 _STALE_AFTER_DAYS = 30
 
+#: A file in each of our cache directories, touched whenever it is used: nothing without it is ever removed.
+_MARKER = ".tacit-cache"
+
 _TABLES: dict[str, dict[type, Callable[..., Any]]] = {}
 
 
@@ -71,23 +75,24 @@ def cache_directory() -> Path:
     wanted = _cache_root() / source_hash()
     try:
         wanted.mkdir(parents=True, exist_ok=True)
-        wanted.touch()
-        with tempfile.TemporaryFile(dir=wanted):
-            return wanted
+        (wanted / _MARKER).touch()
+        return wanted
     except OSError:
         return Path(tempfile.mkdtemp(prefix="tacit-"))
 
 
 def tidy_cache() -> list[Path]:
     """Remove compiled code of other source versions that has not been used for a month; return what was removed."""
-    removed = []
+    root, current = _cache_root(), cache_directory()
     limit = time.time() - _STALE_AFTER_DAYS * 86_400
-    for path in cache_directory().parent.iterdir():
-        is_ours = path.is_dir() and len(path.name) == len(source_hash()) and path != cache_directory()
-        if is_ours and path.stat().st_mtime < limit:
-            shutil.rmtree(path, ignore_errors=True)
-            removed.append(path)
-    return removed
+    stale = [
+        marker.parent
+        for marker in (root.glob(f"*/{_MARKER}") if current.parent == root else ())
+        if marker.parent != current and marker.stat().st_mtime < limit
+    ]
+    for path in stale:
+        shutil.rmtree(path, ignore_errors=True)
+    return [path for path in stale if not path.exists()]
 
 
 @contextmanager
@@ -103,16 +108,41 @@ def _our_cache() -> Iterator[None]:
 
 def kernel(function: Function) -> Function:
     """Compile `function` on first use, release the GIL while it runs, and keep the machine code on disk."""
-    with _our_cache():
-        compiled: Function = njit(cache=True, nogil=True, **_OPTIONS)(function)
-    return compiled
+    return _compile(function, _OPTIONS)
 
 
 def library_kernel(function: Function) -> Function:
     """A kernel that calls numpy routines which manage memory of their own (BLAS)."""
+    return _compile(function, {**_OPTIONS, "_nrt": True})
+
+
+def _compile(function: Function, options: dict[str, Any]) -> Function:
+    ours = _is_ours(function)
     with _our_cache():
-        compiled: Function = njit(cache=True, nogil=True, error_model="numpy", _nrt=True)(function)
-    return compiled
+        compiled: Any = njit(cache=ours, nogil=True, **options)(function)
+    if ours:
+        disk = compiled._cache
+        load, save = disk.load_overload, disk.save_overload
+        disk.load_overload = lambda sig, context: load(sig, context) if _all_ours(sig) else None
+        disk.save_overload = lambda sig, data: save(sig, data) if _all_ours(sig) else None
+    result: Function = compiled
+    return result
+
+
+def _is_ours(thing: Any) -> bool:
+    return str(thing.__module__).split(".")[0] == __name__.split(".")[0]
+
+
+def _all_ours(signature: Any) -> bool:
+    """Whether every named tuple in a signature is a class of this package."""
+    waiting = list(getattr(signature, "args", signature))
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, numba.types.BaseTuple):
+            if hasattr(kind, "instance_class") and not _is_ours(kind.instance_class):
+                return False
+            waiting.extend(kind)
+    return True
 
 
 def verb(stub: Function) -> Function:
@@ -121,11 +151,11 @@ def verb(stub: Function) -> Function:
     table = _TABLES.setdefault(name, {})
     arguments = ", ".join(stub.__code__.co_varnames[: stub.__code__.co_argcount])
     first = arguments.split(",")[0]
-    scope: dict[str, Any] = {"table": table, "plain": _without_annotations}
+    scope: dict[str, Any] = {"table": _Table(name, table), "plain": _without_annotations}
     # numba matches an overload by the names of its arguments, so both functions are written out with the stub's own.
     source = (
         f"def {name}({arguments}): return table[type({first})]({arguments})\n"
-        f"def pick({arguments}): return plain(table[{first}.instance_class])\n"
+        f"def pick({arguments}): return plain(table[getattr({first}, 'instance_class', {first})])\n"
     )
     exec(compile(source, f"<verb {name}>", "exec"), scope)
     overload(scope[name], jit_options=_OPTIONS)(scope["pick"])
@@ -133,6 +163,24 @@ def verb(stub: Function) -> Function:
     dispatched.__doc__ = stub.__doc__
     dispatched.__module__ = stub.__module__
     return dispatched
+
+
+class _Table:
+    """The implementations of one verb, with an error for a type that has none."""
+
+    def __init__(self, name: str, found: dict[type, Callable[..., Any]]) -> None:
+        self.name, self.found = name, found
+
+    def __getitem__(self, kind: Any) -> Callable[..., Any]:
+        try:
+            return self.found[kind]
+        except (KeyError, TypeError):
+            known = ", ".join(sorted(one.__name__ for one in self.found)) or "none yet"
+            label = getattr(kind, "__name__", kind)
+            raise TypeError(
+                f"Expected the first argument of `{self.name}` to be of a type that implements it ({known}), got "
+                f"{label}. Register one with `implements({self.name}, {label})`."
+            ) from None
 
 
 @cache

@@ -22,7 +22,7 @@ from tacit.errors import BadInput, Interrupted, TacitError
 if TYPE_CHECKING:
     from tacit.core.policy import Policy
     from tacit.environments import Environment
-    from tacit.simulate import Result
+    from tacit.simulation import Result
 
 _DESCRIPTION = "Contextual bandits that learn from people without revealing them."
 _EPILOG = """\
@@ -388,14 +388,14 @@ def _configure(
 
 
 def _simulate(parsed: argparse.Namespace, world: Environment, label: str, config: Policy) -> Result:
-    from tacit.simulate import simulate
+    from tacit.simulation import simulate
 
     return simulate(config, world, parsed.rounds, parsed.trials, parsed.seed, label=label, threads=parsed.threads)
 
 
 def _run(parsed: argparse.Namespace, rest: list[str]) -> int:
     from tacit.report.tables import number
-    from tacit.simulate.result import check_table_path
+    from tacit.simulation.result import check_table_path
 
     world, [(label, config)] = _configure(parsed, rest, [parsed.policy])
     if parsed.output:
@@ -458,7 +458,7 @@ def _warm(parsed: argparse.Namespace, _: list[str]) -> int:
     from tacit._kernel import cache_directory, tidy_cache
     from tacit.environments import CATALOGUE as ENVIRONMENTS
     from tacit.policies.catalogue import CATALOGUE
-    from tacit.simulate import simulate
+    from tacit.simulation import simulate
 
     began, compiled = time.perf_counter(), []
     for kind in CATALOGUE.values():

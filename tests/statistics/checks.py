@@ -60,7 +60,7 @@ def share(hits, trials, probability):
 
 
 def counts(observed, probabilities=None):
-    """Pearson's χ²: do the counts follow these probabilities (default: all equal)? Asymptotic: expect 5 or more each."""
+    """Pearson's χ²: do the counts follow these probabilities (default: equal)? Asymptotic: expect 5 or more each."""
     observed = np.asarray(observed)
     expected = None if probabilities is None else observed.sum() * np.asarray(probabilities)
     return float(stats.chisquare(observed, expected).pvalue)

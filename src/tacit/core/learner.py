@@ -186,10 +186,13 @@ class Learner:
 
 def _as_floats(name: str, values: ArrayLike) -> Floats:
     try:
-        # float64 and C order, always: another layout would compile every kernel again.
-        return np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise BadInput(f"Expected {name} to be an array of numbers, got {type(values).__name__}: {problem}.") from None
+        found = np.asarray(values)
+    except ValueError:
+        raise BadInput(f"Expected {name} to be an array of numbers, got a ragged {type(values).__name__}.") from None
+    if found.dtype.kind not in "fiu":
+        raise BadInput(f"Expected {name} to be an array of numbers, got {type(values).__name__} of {found.dtype}.")
+    # float64 and C order, always: another layout would compile every kernel again.
+    return np.ascontiguousarray(found, dtype=np.float64)
 
 
 def _not_finite(name: str, values: Floats) -> str:

@@ -3,8 +3,8 @@
 The coordinate c along θ* has density ∝ f(c) = (1 − c²)^((d−3)/2); the rest is uniform on the sphere of θ*'s complement.
 c is drawn exactly, by rejection under a staircase of steps of (nearly) equal area: pick a step evenly, a place on it
 evenly, and keep it with probability f(c)·width/area, where area is that of the largest step. Whatever the steps are the
-law is exact; their near-equality only decides how rarely a draw is rejected (about one in a thousand), however narrow
-the band and however high the dimension.
+law is exact; their near-equality only decides how rarely a draw is rejected: at a gap of 0.1 one in 700 at d = 5, one
+in 70 at d = 64, two in three at d = 2000.
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ def band(dim: int, low: float, high: float) -> Band:
         knots = 0.5 * (knots + target)
     floor, top = _extremes(knots, power)
     width = np.diff(knots)
-    largest = float((top + np.log(width)).max())
-    return Band(power, knots[:-1].copy(), width, np.exp(floor + np.log(width) - largest), np.log(width) - largest)
+    with np.errstate(divide="ignore"):  # in a band a few rounding errors wide, steps may have no width: never kept
+        log_width = np.log(width)
+    largest = float((top + log_width).max())
+    return Band(power, knots[:-1].copy(), width, np.exp(floor + log_width - largest), log_width - largest)
 
 
 def _extremes(knots: Floats, power: float) -> tuple[Floats, Floats]:

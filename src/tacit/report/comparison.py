@@ -11,8 +11,8 @@ from typing import Any
 from tacit.privacy.guarantee import round_up, short_delta
 from tacit.report.page import Section, write_page
 from tacit.report.tables import number, table
-from tacit.simulate.figure import draw_regret
-from tacit.simulate.result import Result, save_frame
+from tacit.simulation.figure import draw_regret
+from tacit.simulation.result import Result, save_frame
 
 _HEAD = ("policy", "trust", "epsilon", "delta", "regret", "± s.e.", "× first", "rounds/s")
 _RIGHT = (2, 3, 4, 5, 6, 7)

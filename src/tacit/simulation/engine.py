@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,8 +22,8 @@ from tacit.core.policy import Policy
 from tacit.environments import Environment
 from tacit.errors import BadInput, HorizonSpent, Interrupted
 from tacit.noise import stream
-from tacit.simulate.loop import run
-from tacit.simulate.result import Result
+from tacit.simulation.loop import run
+from tacit.simulation.result import Result
 
 #: How many points of a regret curve are kept, at most.
 CHECKPOINTS = 1000
@@ -92,28 +92,33 @@ def simulate(
     marks = checkpoints(rounds)
     _trial(plan, environment, 0, 0, seed, marks, stop, bar)  # compiles, in this thread
     finished: list[_Finished] = []
+    pending = iter(range(trials))
+    turn = threading.Lock()
+
+    def work() -> None:
+        while not stop.is_set():
+            with turn:
+                trial = next(pending, None)
+            if trial is None:
+                return
+            outcome = _trial(plan, environment, rounds, trial, seed, marks, stop, bar)
+            if outcome is not None:
+                finished.append(outcome)
+
     began = time.perf_counter()
     interrupted = False
     with threadpool_limits(1), bar, ThreadPoolExecutor(workers) as pool:
-        waiting: set[Future[_Finished | None]] = {
-            pool.submit(_trial, plan, environment, rounds, trial, seed, marks, stop, bar) for trial in range(trials)
-        }
         try:
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                finished += [outcome for future in done if (outcome := future.result()) is not None]
+            running = {pool.submit(work) for _ in range(workers)}
+            while running:
+                # In short waits: a wait without end cannot be interrupted everywhere.
+                done, running = wait(running, timeout=0.2, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
         except KeyboardInterrupt:
             interrupted = True
-            stop.set()
-            for future in waiting:
-                future.cancel()
-            done, _ = wait(waiting)
-            finished += [
-                outcome for future in done if not future.cancelled() and (outcome := future.result()) is not None
-            ]
-        except BaseException:
-            stop.set()
-            raise
+        finally:
+            stop.set()  # the pool waits for its threads, which look at this ten times a second
     seconds = time.perf_counter() - began
     if not finished:
         raise Interrupted(f"Stopped before the first of {trials} trials had finished: there is nothing to keep.")

@@ -141,7 +141,7 @@ class Result:
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Draw mean regret over rounds with its standard error."""
-        from tacit.simulate.figure import draw_regret
+        from tacit.simulation.figure import draw_regret
 
         return draw_regret([self.frame()], axes)
 

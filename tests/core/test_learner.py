@@ -1,0 +1,85 @@
+"""The live learner: clipping, strictness, threads, late rewards."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.errors import OutOfBounds
+
+
+def config(**changes):
+    return tacit.JointLinUCB(**{"dim": 3, "epsilon": 1.0, "delta": 1e-6, **changes})
+
+
+def test_inputs_outside_the_bounds_are_clipped_and_counted():
+    learner = config(action_norm=2.0, reward_bound=0.5).start(seed=1)
+    learner.learn([2.0, 0, 0], 0.5)
+    learner.learn([0, 30.0, 40.0], 0.1)
+    learner.learn([0, 0, 1.0], -7.0)
+    found = learner.diagnostics()
+    assert (found.rows, found.clipped_actions, found.clipped_rewards) == (3, 1, 1)
+    sums = learner._vault.sums
+    np.testing.assert_allclose(sums[:6], [4, 0, 0, 1.2**2, 1.2 * 1.6, 1.6**2 + 1])
+    np.testing.assert_allclose(sums[6:], [1.0, 0.12, 0.16 - 0.5])
+
+
+def test_unit_vectors_a_hair_too_long_are_not_counted_as_clipped():
+    learner = config().start(seed=1)
+    learner.learn(np.array([1 + 1e-12, 0, 0]), 1.0)
+    assert learner.diagnostics().clipped_actions == 0
+
+
+def test_strict_refuses_instead_and_keeps_the_value_out_of_the_message():
+    learner = config(strict=True).start(seed=1)
+    with pytest.raises(OutOfBounds, match=r"norm <= 1 \(strict\)") as caught:
+        learner.learn([0.0, 1.2345, 0], 0.5)
+    assert "2345" not in str(caught.value)
+    with pytest.raises(OutOfBounds, match=r"\|reward\| <= 1 \(strict\)"):
+        learner.learn([0.0, 1, 0], 1.5)
+    assert learner.diagnostics().rows == 0
+
+
+def test_rewards_may_come_late_and_out_of_order():
+    """Sums do not depend on the order of rows within a segment."""
+    rows = np.random.default_rng(2).standard_normal((40, 3)) / 3
+    learners = [config().start(seed=1) for _ in range(2)]
+    for i in range(40):
+        learners[0].learn(rows[i], float(rows[i, 0]))
+    for i in reversed(range(40)):
+        learners[1].learn(rows[i], float(rows[i, 0]))
+    np.testing.assert_allclose(learners[0]._vault.sums, learners[1]._vault.sums)
+
+
+def test_calls_from_many_threads_lose_nothing():
+    learner = config(epsilon=100.0, delta=0.1).start()
+    actions = np.eye(3)
+
+    def work(_):
+        for _ in range(200):
+            arm = learner.choose(actions)
+            learner.learn(actions[arm], 0.5)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert learner.diagnostics().rows == 1600
+    times = learner.config.plan().params.times
+    assert learner.view.stage[0] == np.searchsorted(times, 1600, side="right")
+    np.testing.assert_allclose(np.trace(np.diag(learner._vault.sums[[0, 3, 5]])), 1600)
+
+
+def test_many_sizes_of_action_sets_do_not_pile_up():
+    learner = config().start(seed=1)
+    for arms in range(1, 100):
+        assert 0 <= learner.choose(np.ones((arms, 3)) / 2) < arms
+    assert len(learner._slates) <= 16
+
+
+def test_a_learner_says_what_it_is():
+    learner = config().start()
+    assert "0 views released" in repr(learner)
+    assert "epsilon <= 1.000" in str(learner.guarantee)
+    assert learner.guarantee.to_dict()["unit"] == "one round"

@@ -1,0 +1,51 @@
+"""Running a learner round by round, and reading what it has released."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tacit.core.learner import ENVIRONMENT, Learner
+from tacit.core.policy import Policy
+from tacit.core.verbs import pay, show
+from tacit.environments import Sphere
+from tacit.noise import stream
+
+
+def play(learner: Learner, rounds: int, seed: int, trial: int = 0) -> tuple[list[int], float]:
+    """Arms and regret of `rounds` rounds on the sphere through the Python façade."""
+    source = stream(seed, trial, ENVIRONMENT)
+    world = Sphere(dim=learner.config.dim, gap=0.1).start(source)
+    arms, regret = [], 0.0
+    for _ in range(rounds):
+        show(world.params, world.slate, world.means, source)
+        actions = world.slate.columns.T.copy()
+        arm = learner.choose(actions)
+        learner.learn(actions[arm], pay(world.params, world.means[arm], source))
+        arms.append(arm)
+        regret += world.means.max() - world.means[arm]
+    return arms, regret
+
+
+def contents(learner: Learner) -> list[np.ndarray]:
+    """Copies of every array of vault and view."""
+    return [np.array(part) for part in (*learner._vault, *learner._view)]
+
+
+def same(before: list[np.ndarray], after: list[np.ndarray]) -> bool:
+    """Equal to the bit."""
+    return all(np.array_equal(a, b) and a.tobytes() == b.tobytes() for a, b in zip(before, after, strict=True))
+
+
+def slates(count: int, arms: int, dim: int, seed: int) -> list[np.ndarray]:
+    """Random action sets in the unit ball."""
+    rng = np.random.default_rng(seed)
+    found = rng.standard_normal((count, arms, dim))
+    return list(found / np.linalg.norm(found, axis=2, keepdims=True))
+
+
+def first_release(config: Policy) -> int:
+    """The row after which the first view is released."""
+    params: Any = config.plan().params
+    return int(params.times[0]) if hasattr(params, "times") else 1

@@ -1,0 +1,111 @@
+"""One text of each algorithm: the live learner and the compiled loop are the same to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.core.learner import ENVIRONMENT, POLICY
+from tacit.environments import FixedArms, Sphere
+from tacit.noise import stream
+from tacit.policies.catalogue import CATALOGUE
+from tacit.simulation import simulate
+from tacit.simulation.loop import run
+
+from .runs import contents, play, same
+
+ROUNDS = 700
+
+
+def compiled(config, rounds: int, seed: int):
+    """Vault, view and regret of trial 0 after `rounds` compiled rounds on the sphere."""
+    plan = config.plan()
+    source = stream(seed, 0, ENVIRONMENT)
+    world = Sphere(dim=config.dim, gap=0.1).start(source)
+    vault, view, total = plan.vault(), plan.view(), np.zeros(1)
+    run(
+        plan.params,
+        vault,
+        view,
+        np.zeros(plan.report_size),
+        stream(seed, 0, POLICY),
+        world.params,
+        world.slate,
+        world.means,
+        source,
+        np.zeros(config.dim),
+        np.array([-1]),
+        np.zeros(1),
+        np.zeros(2, np.int64),
+        total,
+        rounds,
+    )
+    return [np.array(part) for part in (*vault, *view)], float(total[0])
+
+
+def test_python_facade_and_compiled_loop_agree_to_the_bit(config):
+    learner = config.start(seed=11)
+    _, regret = play(learner, ROUNDS, seed=11)
+    state, total = compiled(config, ROUNDS, seed=11)
+    assert same(contents(learner), state)
+    assert regret == total
+
+
+def test_trial_zero_of_a_simulation_is_the_seeded_learner(config):
+    learner = config.start(seed=4)
+    _, regret = play(learner, 300, seed=4)
+    result = simulate(config, Sphere(dim=config.dim, gap=0.1), rounds=300, seed=4)
+    assert result.regret[0] == regret
+
+
+def test_same_seed_same_run_whatever_runs_beside_it(config):
+    world = Sphere(dim=config.dim, gap=0.1)
+    alone = [simulate(config, world, rounds=400, trials=3, seed=8, threads=threads).curves for threads in (1, 3)]
+    more = simulate(config, world, rounds=400, trials=5, seed=8).curves
+    assert np.array_equal(alone[0], alone[1])
+    assert np.array_equal(alone[0], more[:3])
+    other = simulate(config, world, rounds=400, trials=3, seed=9).curves
+    assert not np.array_equal(alone[0], other)
+    assert len({curve.tobytes() for curve in more}) == 5
+
+
+def test_policies_under_one_seed_meet_the_same_world(config):
+    """With one arm there is nothing to choose, so every policy sees the same regret."""
+    world = FixedArms(dim=config.dim, arms=1)
+    assert simulate(config, world, rounds=50, seed=3).regret_mean == 0.0
+
+
+def test_every_layout_and_dtype_of_actions_gives_the_same_arm(config):
+    learner = config.start(seed=6)
+    play(learner, 200, seed=6)
+    rng = np.random.default_rng(0)
+    actions = rng.integers(-1, 2, (6, config.dim)).astype(float) / 4
+    forms = [actions, np.asfortranarray(actions), actions.astype(np.float32), actions.tolist(), actions[::1]]
+    twin = [config.start(seed=6) for _ in forms]
+    chosen = []
+    for one, form in zip(twin, forms, strict=True):
+        play(one, 200, seed=6)
+        chosen.append(one.choose(form))
+    assert len(set(chosen)) == 1
+
+
+def test_a_configuration_travels_as_a_dictionary(config):
+    kind = CATALOGUE[config.slug]
+    assert kind.from_dict(config.to_dict()) == config
+    assert config.to_dict()["policy"] == config.slug
+    with pytest.raises(AttributeError):
+        config.dim = 3
+    with pytest.raises(tacit.errors.UnknownName, match="dimm"):
+        kind.from_dict({**config.to_dict(), "dimm": 3})
+
+
+def test_planning_twice_gives_the_same_plan(config):
+    first, second = config.plan(), config.plan()
+    assert first.guarantee == second.guarantee
+    assert repr(first.params) == repr(second.params)
+
+
+def test_every_policy_is_public_under_its_name():
+    for kind in CATALOGUE.values():
+        assert getattr(tacit, kind.__name__) is kind

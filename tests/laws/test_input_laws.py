@@ -1,0 +1,73 @@
+"""Bad input gets a clear error, and nothing is lost or half-changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.errors import BadInput
+
+from .runs import contents, play, same
+
+BAD_ACTIONS = {
+    "wrong width": (lambda d: np.zeros((4, d + 1)), r"Expected actions of shape \(K, 4\), got \(4, 5\)"),
+    "a vector": (lambda d: np.zeros(d), r"Expected actions of shape \(K, 4\), got \(4,\)"),
+    "empty": (lambda d: np.zeros((0, d)), r"Expected at least one action, got an empty set"),
+    "NaN": (lambda d: np.full((2, d), np.nan), "got NaN at position 0"),
+    "infinite": (lambda d: np.array([[0.0] * d, [0.0] * (d - 1) + [np.inf]]), "got an infinity at position 7"),
+    "huge": (lambda d: np.full((1, d), 1e200), "beyond 1e100"),
+    "words": (lambda d: [["a"] * d], "Expected actions to be an array of numbers"),
+    "numbers in words": (lambda d: [["1"] * d], "Expected actions to be an array of numbers"),
+    "ragged": (lambda d: [[1.0] * d, [1.0]], "Expected actions to be an array of numbers"),
+    "nothing": (lambda d: None, "Expected actions"),
+    "complex": (lambda d: np.ones((2, d)) * 1j, "Expected actions to be an array of numbers"),
+}
+
+BAD_ROWS = {
+    "wrong width": (lambda d: (np.zeros(d + 1), 0.0), r"Expected x of shape \(4,\), got \(5,\)"),
+    "a matrix": (lambda d: (np.zeros((1, d)), 0.0), r"Expected x of shape \(4,\), got \(1, 4\)"),
+    "NaN": (lambda d: (np.full(d, np.nan), 0.0), "got NaN at position 0"),
+    "infinite": (lambda d: (np.full(d, -np.inf), 0.0), "got an infinity"),
+    "NaN reward": (lambda d: (np.zeros(d), float("nan")), "got NaN at position 4"),
+    "infinite reward": (lambda d: (np.zeros(d), float("inf")), "got an infinity at position 4"),
+    "no reward": (lambda d: (np.zeros(d), None), "Expected reward to be a number, got reward=None"),
+    "a word": (lambda d: (np.zeros(d), "1"), "Expected reward to be a number, got reward='1'"),
+    "an array": (lambda d: (np.zeros(d), np.zeros(2)), "Expected reward to be a number"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ACTIONS)
+def test_bad_actions_are_refused_and_change_nothing(config, case):
+    make, message = BAD_ACTIONS[case]
+    learner = config.start(seed=1)
+    play(learner, 30, seed=1)
+    before, noise = contents(learner), [np.array(part) for part in learner._noise]
+    with pytest.raises(BadInput, match=message):
+        learner.choose(make(config.dim))
+    assert same(before, contents(learner))
+    assert same(noise, [np.array(part) for part in learner._noise])
+
+
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_bad_rows_are_refused_and_change_nothing(config, case):
+    make, message = BAD_ROWS[case]
+    learner = config.start(seed=1)
+    play(learner, 30, seed=1)
+    before, noise = contents(learner), [np.array(part) for part in learner._noise]
+    with pytest.raises(BadInput, match=message):
+        learner.learn(*make(config.dim))
+    assert same(before, contents(learner))
+    assert same(noise, [np.array(part) for part in learner._noise])
+
+
+def test_a_seed_must_be_a_whole_number(config):
+    for seed in (-1, 1.5, "1", True):
+        with pytest.raises(BadInput, match="seed"):
+            config.start(seed=seed)
+
+
+def test_rewards_of_any_real_type_are_taken(config):
+    learner = config.start(seed=1)
+    for reward in (1, 0.5, np.float32(0.5), np.int64(1), True and 1):
+        learner.learn(np.zeros(config.dim), reward)
+    assert learner.diagnostics().rows == 5

@@ -1,0 +1,79 @@
+"""What a learner publishes is the exact sums plus the mechanism's noise, recomputed from a second stream."""
+
+import numpy as np
+import pytest
+
+from tacit import JointLinUCB
+from tacit.core.learner import POLICY
+from tacit.linalg import packed_size
+from tacit.noise import draw_symmetric, stream
+from tacit.privacy.toeplitz import EIGHT_BUFFERS
+
+DIM, ROWS, SEED = 3, 90, 16
+SIZE = packed_size(DIM) + DIM
+
+
+def fresh_draws(scale, count):
+    source, rows = stream(SEED, 0, POLICY), np.empty((count, SIZE))
+    for row in rows:
+        draw_symmetric(source, scale, DIM, row)
+    return rows
+
+
+def unpacked(packed):
+    matrix = np.zeros((DIM, DIM))
+    matrix[np.triu_indices(DIM)] = packed[: packed_size(DIM)]
+    return matrix + np.triu(matrix, 1).T, packed[packed_size(DIM) :]
+
+
+def geometric_noise(params):
+    count = len(params.times)
+    fresh, coefficients = fresh_draws(params.buffers.scale, count), EIGHT_BUFFERS.row_coefficients(count)
+    return {int(time): sum(coefficients[k - j] * fresh[j] for j in range(k + 1)) for k, time in enumerate(params.times)}
+
+
+def tree_noise(params):
+    fresh = fresh_draws(params.scale, params.horizon - 1)
+    noise = {0: np.zeros(SIZE)}
+    for row in range(1, params.horizon):
+        noise[row] = fresh[row - 1] + noise[row - (row & -row)]
+    return noise
+
+
+@pytest.mark.parametrize("reward_bound", [1.0, 4.0])
+@pytest.mark.parametrize(
+    ("options", "noise_of"),
+    [({"views": 60, "ratio": 1.05}, geometric_noise), ({"releases": "tree", "horizon": ROWS}, tree_noise)],
+    ids=["geometric", "tree"],
+)
+def test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism(options, noise_of, reward_bound):
+    """V − regulariser·I and V·θ̃ at every release; between releases the view does not change by a bit."""
+    config = JointLinUCB(dim=DIM, epsilon=20.0, delta=0.1, reward_bound=reward_bound, **options)
+    params, learner = config.plan().params, config.start(seed=SEED)
+    regulariser, noise = params.confidence.regulariser, noise_of(params)
+    rng = np.random.default_rng(17)
+    gram, vector, stage = np.zeros((DIM, DIM)), np.zeros(DIM), 0
+    before = learner.view
+    for row in range(1, ROWS + 1):
+        x = rng.normal(size=DIM)
+        x /= np.linalg.norm(x)
+        y = rng.uniform(-reward_bound, reward_bound)
+        learner.learn(x, y)
+        gram += np.outer(x, x)
+        vector += x * y
+        view = learner.view
+        if row in noise:
+            matrix, shift = unpacked(noise[row])
+            expected = gram + matrix + regulariser[min(stage, len(regulariser) - 1)] * np.eye(DIM)
+            factor = np.triu(view.factor)
+            np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(
+                expected @ view.theta, vector + shift / config.reward_scale, rtol=1e-9, atol=1e-9
+            )
+            stage += 1
+        else:
+            assert all(np.array_equal(a, b) for a, b in zip(view, before, strict=True))
+        assert view.stage[0] == stage
+        before = view
+    assert stage > 20
+    assert learner.diagnostics().repairs == 0

@@ -1,0 +1,266 @@
+"""JointLinUCB: its calibration, its confidence sets, and the regret it was built for."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit._kernel import kernel
+from tacit.core.learner import ENVIRONMENT, POLICY
+from tacit.core.round import REPAIRS, learn_round
+from tacit.core.verbs import choose, pay, show
+from tacit.environments import FixedArms, Sphere
+from tacit.errors import BadInput
+from tacit.noise import stream
+from tacit.privacy import gdp
+
+
+def promise(**changes):
+    return tacit.JointLinUCB(**{"dim": 5, "epsilon": 1.0, "delta": 0.1, **changes})
+
+
+# Calibration ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 10.0, 1e3])
+@pytest.mark.parametrize("delta", [1e-300, 1e-6, 0.1, 0.5])
+@pytest.mark.parametrize("releases", ["geometric", "tree"])
+def test_extreme_promises_are_planned_for_and_kept(epsilon, delta, releases):
+    config = promise(epsilon=epsilon, delta=delta, releases=releases, horizon=10**6 if releases == "tree" else None)
+    plan = config.plan()
+    assert plan.guarantee.epsilon_at(delta) <= epsilon
+    for numbers in (plan.params.confidence.regulariser, plan.params.confidence.bias):
+        assert np.isfinite(numbers).all()
+        assert (numbers > 0).all()
+    learner = config.start(seed=1)
+    learner.choose(np.eye(5))
+    learner.learn(np.eye(5)[0], 1.0)
+
+
+def test_tree_scale_is_the_closed_form():
+    plan = promise(releases="tree", horizon=100_000).plan()
+    levels = 17
+    assert plan.params.scale == pytest.approx(math.sqrt(levels) * 2 / gdp.mu_for(1.0, 0.1), rel=3e-6)
+    assert plan.noise_scales["each view"] == pytest.approx(plan.params.scale * math.sqrt(levels))
+
+
+@pytest.mark.parametrize(("horizon", "levels"), [(2, 1), (3, 2), (4, 2), (5, 3), (1024, 10), (1025, 11), (10**6, 20)])
+def test_tree_levels(horizon, levels):
+    assert promise(releases="tree", horizon=horizon).plan().event.nodes == levels
+
+
+def test_noise_does_not_grow_with_the_horizon_of_geometric_releases():
+    scales = {promise(horizon=horizon).plan().noise_scale for horizon in (None, 10**4, 10**8)}
+    assert len(scales) == 1
+
+
+def test_rewards_larger_than_actions_are_scaled_before_they_are_summed():
+    """ζ = L/B̃: the sensitivity is 2L² whatever B̃ is, and the released vector is scaled back."""
+    config = promise(reward_bound=10.0)
+    assert config.sensitivity == pytest.approx(2.0)
+    assert config.plan().noise_scale == promise().plan().noise_scale
+    gamma = [one.plan().params.confidence.bias - promise_bias(one) for one in (config, promise())]
+    np.testing.assert_allclose(gamma[0], 10 * gamma[1])
+
+
+def promise_bias(config):
+    confidence = config.plan().params.confidence
+    shift = config.shift_factor
+    return config.parameter_norm * np.sqrt((shift + 1) * confidence.regulariser / shift)
+
+
+def test_large_epsilon_brings_the_ridge_back():
+    """As ε grows the regulariser falls to `ridge` and never below."""
+    plan = promise(epsilon=1e7, delta=0.5, ridge=2.0).plan()
+    np.testing.assert_allclose(plan.params.confidence.regulariser, 2.0)
+
+
+def test_confidence_numbers_are_the_formulas():
+    config = promise(failure=5e-6, shift=2.5, parameter_norm=0.7, noise_level=0.4)
+    plan = config.plan()
+    found = plan.params.confidence
+    spread = plan.noise_scale * np.array([plan.event.design.row_norm(k) for k in (1, 2, 2048)])
+    top = (2 * math.sqrt(5) + 2 * math.sqrt(math.log(8 * 2048 / 5e-6))) * spread
+    gamma = (math.sqrt(5) + math.sqrt(2 * math.log(4 * 2048 / 5e-6))) * spread / np.sqrt(1.5 * top)
+    at = [0, 1, 2047]
+    np.testing.assert_allclose(found.regulariser[at], 2.5 * top)
+    np.testing.assert_allclose(found.repair[at], top)
+    np.testing.assert_allclose(found.bias[at], 0.7 * np.sqrt(3.5 * top) + gamma)
+    assert found.log_floor == pytest.approx(5 * math.log(1.5 * top[0]))
+    assert found.noise_level == 0.4
+    assert found.log_term == pytest.approx(2 * math.log(2 / 5e-6))
+
+
+def test_failure_probability_defaults_to_one_over_the_horizon():
+    assert promise().failure_probability == 0.001
+    assert promise(horizon=5000).failure_probability == 1 / 5000
+    assert promise(horizon=5000, failure=0.05).failure_probability == 0.05
+
+
+BAD = {
+    "epsilon": [0, -1, math.nan, math.inf, "1", None],
+    "delta": [0, 1, -0.1, 1.5, math.nan],
+    "dim": [0, -1, 2.5, True],
+    "horizon": [0, 1, 1.5],
+    "releases": ["trees", None],
+    "calibration": ["loose"],
+    "action_norm": [0, -1, math.inf],
+    "reward_bound": [0],
+    "parameter_norm": [0],
+    "noise_level": [0],
+    "failure": [0, 1],
+    "width": [0, -1, "theorem"],
+    "shift": [1, 0.5],
+    "ridge": [0],
+    "exploration": ["greedy"],
+    "ratio": [1, 0.5],
+    "views": [0],
+    "strict": ["yes"],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_nonsense_is_refused_with_its_name_and_value(name, value):
+    with pytest.raises(BadInput) as caught:
+        promise(**{name: value})
+    message = str(caught.value)
+    assert name in message
+    assert repr(value) in message
+    assert "\n" not in message
+
+
+def test_a_tree_without_a_horizon_is_refused_with_the_way_out():
+    with pytest.raises(BadInput, match=r'Expected a horizon .* releases="geometric", which needs none'):
+        promise(releases="tree")
+
+
+# Confidence sets --------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _cover(params, vault, view, report, noise, world, slate, means, source, x, theta, gap, rounds):
+    """How many views leave θ* outside, of how many."""
+    outside, views = 0, 0
+    for _ in range(rounds):
+        show(world, slate, means, source)
+        arm = choose(params, view, slate, noise)
+        reward = pay(world, means[arm], source)
+        for i in range(x.shape[0]):
+            x[i] = slate.columns[i, arm]
+        before = view.stage[0]
+        learn_round(params, vault, view, x, reward, report, noise)
+        if view.stage[0] > before:
+            views += 1
+            distance = 0.0
+            for i in range(x.shape[0]):
+                gap[i] = theta[i] - view.theta[i]
+            for i in range(x.shape[0]):
+                total = 0.0
+                for j in range(i, x.shape[0]):
+                    total += view.factor[i, j] * gap[j]
+                distance += total * total
+            if not math.sqrt(distance) <= view.width[0]:
+                outside += 1
+    return outside, views
+
+
+@pytest.mark.parametrize("environment", [Sphere(dim=5, gap=0.1), FixedArms(dim=5, gap=0.1)], ids=lambda it: it.slug)
+@pytest.mark.parametrize("releases", ["geometric", "tree"])
+@pytest.mark.parametrize("failure", [1e-5, 0.05])
+def test_the_true_parameter_is_inside_every_view_of_almost_all_runs(environment, releases, failure):
+    """At least a share 1 − α of runs has θ* inside the confidence set of every view, and V is never repaired."""
+    rounds, runs = 5_000, 40
+    config = promise(releases=releases, horizon=rounds, failure=failure)
+    plan = config.plan()
+    bad, views, repairs = 0, 0, 0
+    for trial in range(runs):
+        source = stream(77, trial, ENVIRONMENT)
+        world = environment.start(source)
+        vault, view = plan.vault(), plan.view()
+        outside, seen = _cover(
+            plan.params,
+            vault,
+            view,
+            np.zeros(plan.report_size),
+            stream(77, trial, POLICY),
+            world.params,
+            world.slate,
+            world.means,
+            source,
+            np.zeros(5),
+            world.theta,
+            np.zeros(5),
+            rounds,
+        )
+        bad += outside > 0
+        views += seen
+        repairs += int(vault.counters[REPAIRS])
+        assert np.linalg.eigvalsh(np.triu(view.factor).T @ np.triu(view.factor)).min() > 0
+    assert views > 100 * runs
+    assert bad <= failure * runs
+    assert repairs == 0
+
+
+# Regret -----------------------------------------------------------------------------------------------------------
+
+
+def regret(config, environment, rounds, trials=12, seed=2018):
+    return tacit.simulate(config, environment, rounds, trials, seed)
+
+
+def test_regret_on_the_sphere_is_what_the_calibrations_promise():
+    """ε = 1, δ = 0.1, gap 0.1, theory width, same α, 2·10⁵ rounds, 12 trials."""
+    rounds, world = 200_000, Sphere(dim=5, gap=0.1)
+    plain = regret(tacit.LinUCB(dim=5, horizon=rounds), world, rounds).regret_mean
+    tree = regret(promise(releases="tree", horizon=rounds), world, rounds).regret_mean
+    geometric = regret(promise(horizon=rounds), world, rounds).regret_mean
+    assert 35 < plain < 70
+    assert 550 < tree < 800
+    assert geometric <= 260
+
+
+def test_regret_at_a_small_delta():
+    rounds = 1_000_000
+    result = regret(promise(delta=1e-6, horizon=rounds), Sphere(dim=5, gap=0.1), rounds, trials=10)
+    assert result.regret_mean <= 700
+
+
+def test_on_fixed_arms_geometric_releases_beat_the_exact_tree():
+    rounds, world = 1_000_000, FixedArms(dim=5, gap=0.1)
+    tree = regret(promise(releases="tree", horizon=rounds), world, rounds, trials=16).regret_mean
+    geometric = regret(promise(horizon=rounds), world, rounds, trials=16).regret_mean
+    assert tree >= 1.8 * geometric
+
+
+def test_without_a_gap_and_in_two_dimensions_it_still_learns():
+    for world in (Sphere(dim=2, arms=4, gap=0.0), Sphere(dim=3, arms=50, gap=0.5)):
+        config = tacit.JointLinUCB(dim=world.dim, epsilon=2.0, delta=1e-3)
+        result = tacit.simulate(config, world, 20_000, trials=4, seed=3)
+        first, second = result.curves[:, np.searchsorted(result.checkpoints, [10_000, 20_000]) - 1].mean(axis=0)
+        assert second - first < 0.5 * first
+
+
+def test_a_frozen_view_repeats_its_choice_and_thompson_does_not():
+    actions = np.random.default_rng(1).standard_normal((30, 5))
+    actions /= np.linalg.norm(actions, axis=1, keepdims=True)
+    arms = {}
+    for exploration in ("optimism", "thompson"):
+        learner = promise(exploration=exploration).start(seed=1)
+        for _ in range(60):
+            learner.learn(actions[0], 0.5)
+        assert learner.view.stage[0] > 0
+        arms[exploration] = {learner.choose(actions) for _ in range(50)}
+    assert len(arms["optimism"]) == 1
+    assert len(arms["thompson"]) > 3
+
+
+def test_before_the_first_view_every_arm_is_as_likely():
+    """Error level 1e-6 (chi-square), seed fixed."""
+    from scipy import stats
+
+    learner = promise().start(seed=3)
+    counts = np.bincount([learner.choose(np.eye(5)) for _ in range(5_000)], minlength=5)
+    assert stats.chisquare(counts).pvalue > 1e-6
