@@ -1,9 +1,11 @@
 """How the defaults of `JointLinUCB` were chosen: shift c, release ratio, and the kind of exploration.
 
-    python -m benchmarks.tuning --rounds 1000000 --trials 20 --json tuning.json
+    python -m benchmarks.tuning defaults --rounds 1000000 --trials 20 --json tuning.json
+    python -m benchmarks.tuning widths --rounds 1000000 --trials 20
 
-Every run uses seeds from 10⁶ up; results that are reported elsewhere use seeds below. The width is the theorem's and
-α = 1/n throughout. Takes about half an hour on two cores; `--rounds 100000` gives a rough picture in three minutes.
+Every run uses seeds from 10⁶ up; results that are reported elsewhere use seeds below. α = 1/n throughout; `defaults`
+compares at the theorem's width, `widths` below it, where no theorem holds. The first takes about half an hour on two
+cores, the second ten minutes; `--rounds 100000` gives a rough picture in a tenth of that.
 """
 
 from __future__ import annotations
@@ -24,8 +26,26 @@ SHIFTS = (2.0, 3.0, 4.0, 6.0)
 DELTAS = (0.1, 1e-6)
 
 
+WIDTHS = (0.05, 0.1, 0.2, 0.4)
+
+
+def narrower(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
+    """Optimism and Thompson draws at a fraction of the proved width."""
+    promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds}
+    found: list[tuple[str, tacit.Policy]] = []
+    for exploration, (ratio, views) in (
+        ("optimism", SCHEDULES[0]),
+        ("thompson", SCHEDULES[0]),
+        ("thompson", SCHEDULES[-1]),
+    ):
+        for width in WIDTHS:
+            config = tacit.JointLinUCB(**promise, ratio=ratio, views=views, width=width, exploration=exploration)
+            found.append((f"{exploration} r = {ratio:g}, width = {width:g}", config))
+    return found
+
+
 def candidates(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
-    """Everything that is compared at one δ."""
+    """Everything that is compared at one δ and the proved width."""
     promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds}
     found: list[tuple[str, tacit.Policy]] = [("non-private", tacit.LinUCB(dim=5, horizon=rounds))]
     for shift in SHIFTS:
@@ -45,6 +65,7 @@ def candidates(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
 def main() -> None:
     """Run the sweep and print one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("defaults", "widths"))
     parser.add_argument("--rounds", type=int, default=1_000_000)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--json", type=Path)
@@ -54,7 +75,8 @@ def main() -> None:
     facts: list[dict[str, Any]] = []
     for world in worlds:
         for delta in DELTAS:
-            for name, config in candidates(options.rounds, delta):
+            policies = candidates if options.part == "defaults" else narrower
+            for name, config in policies(options.rounds, delta):
                 result = tacit.simulate(
                     config, world, options.rounds, options.trials, FIRST_SEED, label=f"{world.slug} {delta:g} {name}"
                 )

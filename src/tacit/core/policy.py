@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from tacit._validate import known, whole
+from tacit._validate import whole
 from tacit.core.plan import Plan
+from tacit.core.settings import Settings
 from tacit.privacy.calibrate import Promise
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
@@ -17,21 +17,12 @@ from tacit.privacy.scope import Protects, Trust
 if TYPE_CHECKING:
     from tacit.core.learner import Learner
 
-#: Failure probability α of the confidence sets where no horizon suggests one.
-DEFAULT_FAILURE = 0.001
-
-
-def option(text: str, default: Any = dataclasses.MISSING) -> Any:
-    """A field of a configuration, with the sentence that documents it on the command line."""
-    return dataclasses.field(default=default, metadata={"help": text})
-
 
 @dataclass(frozen=True, kw_only=True)
-class Policy(ABC):
+class Policy(Settings, ABC):
     """A policy's configuration: immutable, printable, serialisable. `start()` makes a live learner of it."""
 
-    slug: ClassVar[str]
-    summary: ClassVar[str]
+    kind: ClassVar[str] = "policy"
     trust: ClassVar[Trust]
     protects: ClassVar[Protects]
     needs: ClassVar[str]
@@ -82,16 +73,3 @@ class Policy(ABC):
             assumptions=plan.assumptions,
             notes=plan.notes,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings under their own names, with the policy's slug: ready for JSON, and for `from_dict`."""
-        return {"policy": self.slug, **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)}}
-
-    @classmethod
-    def from_dict(cls, settings: dict[str, Any]) -> Self:
-        """The configuration that `to_dict` described. Unknown settings are refused by name."""
-        names = [field.name for field in dataclasses.fields(cls)]
-        given = {name: value for name, value in settings.items() if name != "policy"}
-        for name in given:
-            known(f"option of {cls.slug}", name, names, see=f"`tacit policies {cls.slug}` lists them.")
-        return cls(**given)

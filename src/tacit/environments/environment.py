@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from tacit._types import Floats
-from tacit._validate import known
+from tacit.core.settings import Settings
 from tacit.core.slate import Slate
 from tacit.noise import Stream
 
@@ -24,11 +23,10 @@ class World:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Environment(ABC):
+class Environment(Settings, ABC):
     """An environment's configuration: immutable, printable, serialisable."""
 
-    slug: ClassVar[str]
-    summary: ClassVar[str]
+    kind: ClassVar[str] = "environment"
 
     @property
     @abstractmethod
@@ -38,17 +36,3 @@ class Environment(ABC):
     @abstractmethod
     def start(self, stream: Stream) -> World:
         """Draw what stays the same over one trial."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings under their own names, with the environment's slug."""
-        settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {"environment": self.slug, **settings}
-
-    @classmethod
-    def from_dict(cls, settings: dict[str, Any]) -> Self:
-        """The configuration that `to_dict` described. Unknown settings are refused by name."""
-        names = [field.name for field in dataclasses.fields(cls)]
-        given = {name: value for name, value in settings.items() if name != "environment"}
-        for name in given:
-            known(f"option of {cls.slug}", name, names, see=f"`tacit environments {cls.slug}` lists them.")
-        return cls(**given)

@@ -11,7 +11,7 @@ import numpy as np
 from tacit._kernel import implements, kernel
 from tacit._types import Floats
 from tacit._validate import at_least, one_of, whole
-from tacit.core.policy import option
+from tacit.core.settings import option
 from tacit.core.slate import Slate, slate
 from tacit.core.verbs import pay, show
 from tacit.environments.band import Band, band, propose

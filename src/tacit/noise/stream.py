@@ -157,33 +157,32 @@ def _copy(source: Floats, target: Floats) -> None:
         target[i] = source[i]
 
 
+@kernel
+def _hand_out(source: Stream, which: int, block: Floats, out: Floats) -> None:
+    """Fill `out` from a block, a stretch at a time, drawing the block anew whenever it has been handed out."""
+    size, done = len(out), 0
+    while done < size:
+        if source.at[which] >= BLOCK:
+            _draw_words(source.state, source.words)
+            if which == _NORMALS:
+                _draw_normals(source.words, block)
+            else:
+                _draw_uniforms(source.words, block)
+            source.at[which] = 0
+        at = source.at[which]
+        take = min(size - done, BLOCK - at)
+        _copy(block[at : at + take], out[done : done + take])
+        source.at[which] = at + take
+        done += take
+
+
 @implements(fill_normals, Stream)
 @kernel
 def _fill_normals(source: Stream, out: Floats) -> None:
-    size, done = out.shape[0], 0
-    while done < size:
-        if source.at[_NORMALS] >= BLOCK:
-            _draw_words(source.state, source.words)
-            _draw_normals(source.words, source.normals)
-            source.at[_NORMALS] = 0
-        at = source.at[_NORMALS]
-        take = min(size - done, BLOCK - at)
-        _copy(source.normals[at : at + take], out[done : done + take])
-        source.at[_NORMALS] = at + take
-        done += take
+    _hand_out(source, _NORMALS, source.normals, out)
 
 
 @implements(fill_uniforms, Stream)
 @kernel
 def _fill_uniforms(source: Stream, out: Floats) -> None:
-    size, done = out.shape[0], 0
-    while done < size:
-        if source.at[_UNIFORMS] >= BLOCK:
-            _draw_words(source.state, source.words)
-            _draw_uniforms(source.words, source.uniforms)
-            source.at[_UNIFORMS] = 0
-        at = source.at[_UNIFORMS]
-        take = min(size - done, BLOCK - at)
-        _copy(source.uniforms[at : at + take], out[done : done + take])
-        source.at[_UNIFORMS] = at + take
-        done += take
+    _hand_out(source, _UNIFORMS, source.uniforms, out)

@@ -20,11 +20,12 @@ from tacit import linalg
 from tacit._types import Floats
 from tacit._validate import above, one_of, positive, probability, whole
 from tacit.core.plan import Draws, Plan
-from tacit.core.policy import DEFAULT_FAILURE, Policy, option
+from tacit.core.policy import Policy
+from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.estimators.ridge import Confidence, empty_view
 from tacit.mechanisms import geometric, toeplitz, tree
-from tacit.policies._options import width_multiplier
+from tacit.policies._options import failure_or_default, width_multiplier
 from tacit.policies.joint_linucb_verbs import Bounds, GeometricParams, TreeParams, empty_vault
 from tacit.privacy.accountant import price
 from tacit.privacy.calibrate import Promise, calibrate
@@ -128,9 +129,7 @@ class JointLinUCB(Policy):
     @property
     def failure_probability(self) -> float:
         """α: as given, else 1/horizon, else 0.001."""
-        if self.failure is not None:
-            return self.failure
-        return DEFAULT_FAILURE if self.horizon is None else 1 / self.horizon
+        return failure_or_default(self.failure, self.horizon)
 
     @property
     def shift_factor(self) -> float:

@@ -13,12 +13,13 @@ from tacit._kernel import implements, kernel
 from tacit._types import Floats, Ints
 from tacit._validate import positive, probability, whole
 from tacit.core.plan import Plan
-from tacit.core.policy import DEFAULT_FAILURE, Policy, option
+from tacit.core.policy import Policy
 from tacit.core.round import COUNTERS, REPAIRS, ROWS
+from tacit.core.settings import option
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
 from tacit.estimators.ridge import Confidence, View, empty_view, fit, optimistic_arm
-from tacit.policies._options import width_multiplier
+from tacit.policies._options import failure_or_default, width_multiplier
 from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
@@ -77,9 +78,7 @@ class LinUCB(Policy):
     @property
     def failure_probability(self) -> float:
         """α: as given, else 1/horizon, else 0.001."""
-        if self.failure is not None:
-            return self.failure
-        return DEFAULT_FAILURE if self.horizon is None else 1 / self.horizon
+        return failure_or_default(self.failure, self.horizon)
 
     def plan(self) -> Plan:
         size = linalg.packed_size(self.dim) + self.dim

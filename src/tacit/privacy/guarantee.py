@@ -91,8 +91,8 @@ class Guarantee:
         return renyi.rdp(self._effective_mu, alpha)
 
     def with_seed(self) -> Guarantee:
-        """The same guarantee for a run whose noise comes from a known seed."""
-        return replace(self, seeded=True)
+        """The same guarantee for a run whose noise comes from a known seed (no promise, no change)."""
+        return replace(self, seeded=True) if self.private else self
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for standard JSON: an infinite μ is null."""

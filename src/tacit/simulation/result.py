@@ -101,8 +101,8 @@ class Result:
             "interrupted": self.interrupted,
             "guarantee": self.guarantee.to_dict(),
             "settings": {
-                "policy": _options(self.config.to_dict(), "policy"),
-                "environment": _options(self.environment.to_dict(), "environment"),
+                "policy": self.config.options(),
+                "environment": self.environment.options(),
             },
             "notes": list(self.notes),
             "version": __version__,
@@ -120,11 +120,8 @@ class Result:
             "environment": self.environment.slug,
             "rounds": self.rounds,
             "seed": self.seed,
-            **{f"policy_{key}": value for key, value in _options(self.config.to_dict(), "policy").items()},
-            **{
-                f"environment_{key}": value
-                for key, value in _options(self.environment.to_dict(), "environment").items()
-            },
+            **{f"policy_{key}": value for key, value in self.config.options().items()},
+            **{f"environment_{key}": value for key, value in self.environment.options().items()},
             **{f"guarantee_{key}": guarantee[key] for key in ("trust", "protects", "unit", "mu", "epsilon", "delta")},
             "version": __version__,
         }
@@ -176,7 +173,3 @@ def check_table_path(path: str | Path) -> Path:
 def standard_error(values: Floats) -> float | None:
     """Standard error of the mean; None for fewer than two values."""
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
-
-
-def _options(settings: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if key != name}
