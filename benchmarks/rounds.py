@@ -72,14 +72,14 @@ def numpy_round(name: str, rounds: int) -> float:
 
 
 def _growth(name: str, quick: bool) -> dict[str, Cell]:
-    lengths = (20_000, 100_000, 400_000) if quick else (100_000, 1_000_000, 10_000_000)
+    lengths = (10_000, 50_000, 200_000) if quick else (100_000, 1_000_000, 10_000_000)
 
     def mean(length: int) -> float:
         # Many short runs for one long one: a single short run would find a quiet moment that a long one cannot.
         times = [compiled_round(name, length) for _ in range(lengths[-1] // length)]
         return sum(times) / len(times)
 
-    best = best_of(2 if quick else 3, **{f"n = {length:,}": partial(mean, length) for length in lengths})
+    best = best_of(2, **{f"n = {length:,}": partial(mean, length) for length in lengths})
     times = list(best.values())
     return {"policy": name, **best, "ratio": times[-1] / times[0]}
 

@@ -145,6 +145,19 @@ def _all_ours(signature: Any) -> bool:
     return True
 
 
+def entry(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The machine code of a kernel for arguments of exactly these types, called without looking at types again.
+
+    numba's dispatcher works out the type of every array of every NamedTuple on each call: 6 of the 7 µs of a call from
+    Python. Whoever calls this owes it the types: C-contiguous, aligned float64 arrays and plain floats.
+    """
+    dispatcher: Any = function
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    dispatcher.compile(signature)
+    machine_code: Callable[..., Any] = dispatcher.overloads[signature].entry_point
+    return machine_code
+
+
 def verb(stub: Function) -> Function:
     """Turn `stub` into a verb: calls are dispatched on the type of the first argument, in Python and in kernels."""
     name = stub.__name__

@@ -453,6 +453,7 @@ def _with_failure(config: Policy, failure: float) -> Policy:
 def _warm(parsed: argparse.Namespace, _: list[str]) -> int:
     import time
 
+    import numba
     import numpy as np
 
     from tacit._kernel import cache_directory, tidy_cache
@@ -464,18 +465,19 @@ def _warm(parsed: argparse.Namespace, _: list[str]) -> int:
     for kind in CATALOGUE.values():
         seen = set()
         for config in kind.examples(dim=5):
-            params = type(config.plan().params)
-            if params in seen:
+            params = config.plan().params
+            if numba.typeof(params) in seen:
                 continue
-            seen.add(params)
+            seen.add(numba.typeof(params))
             for world_kind in ENVIRONMENTS.values():
                 simulate(config, world_kind(), rounds=2, progress=False)
             learner = config.start()
             learner.choose(np.eye(5))
             learner.learn(np.eye(5)[0], 0.5)
-            compiled.append(f"{kind.slug} ({params.__name__})")
+            explorer = type(params.exploration).__name__.lower()
+            compiled.append(f"{kind.slug} ({type(params).__name__}, {explorer})")
             if not parsed.json:
-                print(f"{compiled[-1]:<40}{time.perf_counter() - began:6.1f} s", flush=True)
+                print(f"{compiled[-1]:<50}{time.perf_counter() - began:6.1f} s", flush=True)
     removed = tidy_cache()
     if parsed.json:
         _print_json(

@@ -8,6 +8,8 @@ import pytest
 from tacit.core.slate import slate
 from tacit.estimators.ridge import (
     Confidence,
+    Optimism,
+    Thompson,
     empty_view,
     first_best,
     fit,
@@ -188,14 +190,14 @@ def test_the_optimist_takes_the_arm_with_the_largest_upper_bound(dim, arms):
         inverse = np.linalg.inv(gram + noise + 2.0 * np.eye(dim))
         norms = np.sqrt(np.einsum("ik,ij,jk->k", columns, inverse, columns))
         bounds = view.theta @ columns + view.width[0] * norms
-        assert optimistic_arm(view, room) == bounds.argmax()
+        assert optimistic_arm(Optimism(1.0), view, room, stream(0)) == bounds.argmax()
         np.testing.assert_allclose(room.scores, bounds, rtol=1e-9)
 
 
 def test_the_optimist_keeps_the_first_of_equal_arms():
     view, room = fitted(3), slate(3, 4)
     room.columns[:] = np.random.default_rng(1).normal(size=(3, 1))
-    assert optimistic_arm(view, room) == 0
+    assert optimistic_arm(Optimism(1.0), view, room, stream(0)) == 0
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5, 40])
@@ -204,7 +206,7 @@ def test_the_sampler_takes_the_best_arm_of_its_draw(dim, arms):
     """θ = θ̃ + (β/√d)·Wᵀz with z from the source: recomputed from a second stream of the same seed."""
     view, room, source, twin = fitted(dim), filled_slate(dim, arms), stream(18), stream(18)
     for _ in range(20):
-        arm = sampled_arm(view, room, source)
+        arm = sampled_arm(Thompson(math.sqrt(len(view.theta))), view, room, source)
         z = np.empty(dim)
         fill_normals(twin, z)
         theta = view.theta + view.width[0] / math.sqrt(dim) * view.whiten.T @ z
@@ -217,7 +219,7 @@ def sampled_thetas(view, dim, count):
     room, source, thetas = slate(dim, dim), stream(19), np.empty((count, dim))
     room.columns[:] = np.eye(dim)
     for row in thetas:
-        arm = sampled_arm(view, room, source)
+        arm = sampled_arm(Thompson(math.sqrt(len(view.theta))), view, room, source)
         row[:] = room.scores
         assert arm == row.argmax()
     return thetas

@@ -8,7 +8,7 @@ from scipy import special
 
 from tacit._kernel import implementation, kernel
 from tacit.core.learner import ENVIRONMENT, POLICY
-from tacit.noise import Stream, fill_normals, fill_uniforms, stream
+from tacit.noise import Stream, fill_normals, fill_uniforms, first_normals, stream
 from tacit.noise.stream import BLOCK, LANES, _draw_normals, _draw_words
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
@@ -279,3 +279,18 @@ def test_normals_and_uniforms_of_one_stream_are_unrelated():
     assert checks.covariance(pairs, np.eye(2)) > LEVEL
     assert checks.law(normals, checks.normal) > LEVEL
     assert checks.law(uniforms, checks.uniform) > LEVEL
+
+
+@pytest.mark.parametrize("count", [1, 5, 1000])
+def test_the_first_numbers_are_those_that_a_kernel_would_get(count):
+    one, two = stream(3, 1, 0), stream(3, 1, 0)
+    first = first_normals(one, count)
+    out = np.zeros(count)
+    fill_normals(two, out)
+    assert np.array_equal(first, out)
+    rest, other = np.zeros(2000), np.zeros(2000)
+    fill_normals(one, rest)
+    fill_normals(two, other)
+    assert np.array_equal(rest, other)
+    with pytest.raises(ValueError, match="fresh stream"):
+        first_normals(one, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NoReturn
@@ -9,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tacit._kernel import entry
 from tacit._types import Floats
 from tacit._validate import real
 from tacit.core.policy import Policy
@@ -29,6 +31,8 @@ from tacit.privacy.guarantee import Guarantee
 
 #: A tape is laid out for at least so many numbers at a time.
 _TAPE = 256
+
+_FLOAT64 = np.dtype(np.float64)
 
 #: Which stream of a trial is which: `stream(seed, trial, purpose)`.
 ENVIRONMENT, POLICY = 0, 1
@@ -67,6 +71,8 @@ class Learner:
         self._slates: dict[int, Slate] = {}
         self._served = 0
         self._lock = Lock()
+        self._choose: Callable[..., int] | None = None  # machine code, found on first use
+        self._learn: Callable[..., bool] | None = None
         self._dim: int = config.dim  # type: ignore[attr-defined]
 
     @property
@@ -108,7 +114,9 @@ class Learner:
                 room = self._slates[arms] = slate(self._dim, arms)
             if not self._seeded:
                 refill(self._noise, plan.draws.choose_normals, plan.draws.choose_uniforms)  # type: ignore[arg-type]
-            arm = choose_checked(plan.params, self._view, rows, room, self._noise)
+            if self._choose is None:
+                self._choose = entry(choose_checked, plan.params, self._view, rows, room, self._noise)
+            arm: int = self._choose(plan.params, self._view, rows, room, self._noise)
             if arm < 0:
                 raise BadInput(_not_finite("actions", rows))
             self._served += 1
@@ -131,7 +139,10 @@ class Learner:
                 raise HorizonSpent(f"All {plan.limit:,} rows are learned; {plan.limit_hint}")
             if not self._seeded:
                 refill(self._noise, plan.draws.learn_normals, 0)  # type: ignore[arg-type]
-            if not learn_checked(plan.params, self._vault, self._view, row, reward, self._report, self._noise):
+            arguments = (plan.params, self._vault, self._view, row, reward, self._report, self._noise)
+            if self._learn is None:
+                self._learn = entry(learn_checked, *arguments)
+            if not self._learn(*arguments):
                 raise BadInput(_not_finite("x and reward", np.append(row, reward)))
 
     def diagnostics(self) -> Diagnostics:
@@ -185,14 +196,16 @@ class Learner:
 
 
 def _as_floats(name: str, values: ArrayLike) -> Floats:
+    """The values as float64, C-contiguous and aligned: what the kernels were compiled for, and nothing else will do."""
+    if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.carray:
+        return values
     try:
         found = np.asarray(values)
     except ValueError:
         raise BadInput(f"Expected {name} to be an array of numbers, got a ragged {type(values).__name__}.") from None
     if found.dtype.kind not in "fiu":
         raise BadInput(f"Expected {name} to be an array of numbers, got {type(values).__name__} of {found.dtype}.")
-    # float64 and C order, always: another layout would compile every kernel again.
-    return np.ascontiguousarray(found, dtype=np.float64)
+    return np.array(found, dtype=np.float64, order="C")
 
 
 def _not_finite(name: str, values: Floats) -> str:

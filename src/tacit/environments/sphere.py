@@ -17,7 +17,7 @@ from tacit.core.verbs import pay, show
 from tacit.environments.band import Band, band, propose
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
-from tacit.noise import Stream, fill_normals, fill_uniforms
+from tacit.noise import Stream, fill_normals, fill_uniforms, first_normals
 
 #: The optimal action's mean reward, and the most the others may fall below zero.
 BEST = 0.75
@@ -53,6 +53,8 @@ class Sphere(Environment):
 
     def __post_init__(self) -> None:
         whole("dim", self.dim, low=2, hint="On a line there is no band.")
+        if self.dim > 1000:
+            raise BadInput(f"Expected dim <= 1000, got dim={self.dim}. Nothing here is made for more features.")
         if self.arms is not None:
             whole("arms", self.arms)
         at_least("gap", self.gap, 0)
@@ -71,8 +73,7 @@ class Sphere(Environment):
 
     def start(self, stream: Stream) -> World:
         dim, arms = self.dim, self.count
-        theta = np.zeros(dim)
-        fill_normals(stream, theta)
+        theta = first_normals(stream, dim)
         theta /= np.linalg.norm(theta)
         mirror = -theta
         mirror[0] += 1.0
@@ -92,26 +93,27 @@ class Sphere(Environment):
         return World(params, slate(dim, arms), np.zeros(arms), theta)
 
 
+@implements(show, SphereParams)
 @kernel
-def draw_actions(params: SphereParams, slate: Slate, means: Floats, stream: Any) -> None:
+def draw_actions(environment: SphereParams, slate: Slate, means: Floats, stream: Any) -> None:
     """Draw in the frame where θ* = e_1, then reflect: O(d) per action, and the means are known exactly."""
     columns = slate.columns
     dim, arms = columns.shape
-    directions, uniforms, length = params.directions, params.uniforms, params.length
-    fill_normals(stream, params.normals)
+    directions, uniforms, length = environment.directions, environment.uniforms, environment.length
+    fill_normals(stream, environment.normals)
     fill_uniforms(stream, uniforms)
     best = min(int(uniforms[2 * arms] * arms), arms - 1)
     for k in range(arms):
-        coordinate, kept = propose(params.band, uniforms[2 * k], uniforms[2 * k + 1])
+        coordinate, kept = propose(environment.band, uniforms[2 * k], uniforms[2 * k + 1])
         means[k] = coordinate
         if not kept:
             again = slate.scratch[:2]
             while not kept:
                 fill_uniforms(stream, again)
-                coordinate, kept = propose(params.band, again[0], again[1])
+                coordinate, kept = propose(environment.band, again[0], again[1])
             means[k] = coordinate
     means[best] = BEST
-    mirror, along = params.mirror, slate.scores
+    mirror, along = environment.mirror, slate.scores
     for k in range(arms):
         length[k] = 1e-300  # a direction of exactly zero length would divide by zero
         along[k] = 0.0
@@ -145,12 +147,6 @@ def draw_reward(params: SphereParams, mean: float) -> float:
     if params.gaussian:
         return mean + params.normals[params.normals.shape[0] - 1]  # type: ignore[no-any-return]
     return 1.0 if params.uniforms[params.uniforms.shape[0] - 1] < 0.5 * (1.0 + mean) else -1.0
-
-
-@implements(show, SphereParams)
-@kernel
-def _show(environment: SphereParams, slate: Slate, means: Floats, stream: Any) -> None:
-    draw_actions(environment, slate, means, stream)
 
 
 @implements(pay, SphereParams)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import linalg
-from tacit._kernel import kernel
+from tacit._kernel import implements, kernel, verb
 from tacit._types import Floats, Ints
 from tacit.core.slate import Slate
 from tacit.noise import fill_normals, fill_uniforms
@@ -105,24 +105,43 @@ def first_best(scores: Floats) -> int:
     return arm
 
 
+class Optimism(NamedTuple):
+    """Score an action by the best it may be."""
+
+    reach: float  # in widths: 1 is the confidence set
+
+
+class Thompson(NamedTuple):
+    """Score an action by a parameter drawn around the estimate."""
+
+    shrink: float  # the width is divided by this: √d puts a typical draw at the edge of the confidence set
+
+
+@verb
+def explore(exploration: Any, view: View, slate: Slate, noise: Any) -> int:  # type: ignore[empty-body]
+    """Pick an arm from the view."""
+
+
+@implements(explore, Optimism)
 @kernel
-def optimistic_arm(view: View, slate: Slate) -> int:
+def optimistic_arm(exploration: Optimism, view: View, slate: Slate, noise: Any) -> int:
     """argmax <θ̃, x> + β·‖x‖_{V⁻¹}."""
     linalg.inner_products(view.theta, slate.columns, slate.scores)
     linalg.whitened_norms(view.whiten, slate.columns, slate.spread, slate.scratch, slate.product)
-    width = view.width[0]
+    width = exploration.reach * view.width[0]
     for k in range(slate.scores.shape[0]):
         slate.scores[k] += width * math.sqrt(slate.spread[k])
     return first_best(slate.scores)
 
 
+@implements(explore, Thompson)
 @kernel
-def sampled_arm(view: View, slate: Slate, noise: Any) -> int:
-    """argmax <θ, x> for θ = θ̃ + (β/√d)·Wᵀz, z standard normal: about as far out as the confidence set reaches."""
+def sampled_arm(exploration: Thompson, view: View, slate: Slate, noise: Any) -> int:
+    """argmax <θ, x> for one θ = θ̃ + (β/shrink)·Wᵀz, z standard normal."""
     dim = view.theta.shape[0]
     z, theta = slate.scratch[:dim], slate.scratch[dim : 2 * dim]
     fill_normals(noise, z)
-    scale = view.width[0] / math.sqrt(dim)
+    scale = view.width[0] / exploration.shrink
     for i in range(dim):
         theta[i] = view.theta[i]
     for row in range(dim):

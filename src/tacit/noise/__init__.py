@@ -5,8 +5,18 @@ runs: production. Kernels call `fill_normals` and `fill_uniforms` on either; the
 """
 
 from tacit.noise.source import fill_normals, fill_uniforms
-from tacit.noise.stream import Stream, stream
+from tacit.noise.stream import Stream, first_normals, stream
 from tacit.noise.symmetric import draw_symmetric
 from tacit.noise.tape import Tape, refill, tape
 
-__all__ = ["Stream", "Tape", "draw_symmetric", "fill_normals", "fill_uniforms", "refill", "stream", "tape"]
+__all__ = [
+    "Stream",
+    "Tape",
+    "draw_symmetric",
+    "fill_normals",
+    "fill_uniforms",
+    "first_normals",
+    "refill",
+    "stream",
+    "tape",
+]

@@ -186,3 +186,16 @@ def _fill_normals(source: Stream, out: Floats) -> None:
 @kernel
 def _fill_uniforms(source: Stream, out: Floats) -> None:
     _hand_out(source, _UNIFORMS, source.uniforms, out)
+
+
+def first_normals(source: Stream, count: int) -> Floats:
+    """The first numbers of a fresh stream: what `fill_normals` would give, for use outside kernels.
+
+    Called from Python, `fill_normals` would be compiled a second time for nothing but a handful of numbers.
+    """
+    if source.at[_NORMALS] != BLOCK or count > BLOCK:
+        raise ValueError(f"Expected a fresh stream and count <= {BLOCK}, got count={count}.")
+    _draw_words(source.state, source.words)
+    _draw_normals(source.words, source.normals)
+    source.at[_NORMALS] = count
+    return source.normals[:count].copy()

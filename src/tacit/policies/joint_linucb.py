@@ -23,7 +23,7 @@ from tacit.core.plan import Draws, Plan
 from tacit.core.policy import Policy
 from tacit.core.settings import option
 from tacit.errors import BadInput
-from tacit.estimators.ridge import Confidence, empty_view
+from tacit.estimators.ridge import Confidence, Optimism, Thompson, empty_view
 from tacit.mechanisms import geometric, toeplitz, tree
 from tacit.policies._options import failure_or_default, width_multiplier
 from tacit.policies.joint_linucb_verbs import Bounds, GeometricParams, TreeParams, empty_vault
@@ -167,7 +167,7 @@ class JointLinUCB(Policy):
             confidence=self._confidence(spread, releases=horizon)[0],
             scale=scale,
             horizon=horizon,
-            sampling=self.exploration == "thompson",
+            exploration=self._explorer(),
         )
         return self._plan_of(
             params,
@@ -201,7 +201,7 @@ class JointLinUCB(Policy):
             confidence=confidence,
             buffers=toeplitz.buffers(design, scale),
             times=times,
-            sampling=self.exploration == "thompson",
+            exploration=self._explorer(),
         )
         last = int(times[-1])
         return self._plan_of(
@@ -217,6 +217,9 @@ class JointLinUCB(Policy):
             hint="start a new epoch (its budget adds)"
             + (" or plan for more views." if self.horizon is None else " or leave the horizon out."),
         )
+
+    def _explorer(self) -> Optimism | Thompson:
+        return Thompson(math.sqrt(self.dim)) if self.exploration == "thompson" else Optimism(1.0)
 
     def _bounds(self) -> Bounds:
         return Bounds(float(self.action_norm), float(self.reward_bound), float(self.reward_scale))

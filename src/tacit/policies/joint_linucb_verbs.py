@@ -13,7 +13,7 @@ from tacit._types import Floats, Ints
 from tacit.core.round import CLIPPED_ACTIONS, CLIPPED_REWARDS, COUNTERS, REPAIRS, ROWS
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
-from tacit.estimators.ridge import Confidence, View, fit, optimistic_arm, sampled_arm, uniform_arm
+from tacit.estimators.ridge import Confidence, Optimism, Thompson, View, explore, fit, uniform_arm
 from tacit.mechanisms.toeplitz import Buffers, correlated_noise
 from tacit.mechanisms.tree import tree_noise
 
@@ -36,7 +36,7 @@ class GeometricParams(NamedTuple):
     confidence: Confidence
     buffers: Buffers
     times: Ints  # t_1 < t_2 < …: public, fixed before anyone arrives
-    sampling: bool
+    exploration: Optimism | Thompson
 
 
 class TreeParams(NamedTuple):
@@ -46,7 +46,7 @@ class TreeParams(NamedTuple):
     confidence: Confidence
     scale: float  # s
     horizon: int
-    sampling: bool
+    exploration: Optimism | Thompson
 
 
 class JointVault(NamedTuple):
@@ -67,9 +67,7 @@ def empty_vault(size: int, memory_rows: int) -> JointVault:
 def _choose(params: Any, view: View, slate: Slate, noise: Any) -> int:
     if view.stage[0] == 0:
         return uniform_arm(slate, noise)
-    if params.sampling:
-        return sampled_arm(view, slate, noise)
-    return optimistic_arm(view, slate)
+    return explore(params.exploration, view, slate, noise)
 
 
 @implements(encode, GeometricParams, TreeParams)

@@ -18,7 +18,7 @@ from tacit.core.round import COUNTERS, REPAIRS, ROWS
 from tacit.core.settings import option
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
-from tacit.estimators.ridge import Confidence, View, empty_view, fit, optimistic_arm
+from tacit.estimators.ridge import Confidence, Optimism, View, empty_view, fit, optimistic_arm
 from tacit.policies._options import failure_or_default, width_multiplier
 from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
@@ -30,6 +30,7 @@ class LinUCBParams(NamedTuple):
 
     confidence: Confidence
     no_noise: Floats  # zeros, where a private policy has its noise
+    exploration: Optimism
 
 
 class LinUCBVault(NamedTuple):
@@ -92,7 +93,7 @@ class LinUCB(Policy):
             bias=np.array([self.parameter_norm * math.sqrt(self.ridge)]),
         )
         return Plan(
-            params=LinUCBParams(confidence, np.zeros(size)),
+            params=LinUCBParams(confidence, np.zeros(size), Optimism(1.0)),
             vault=lambda: LinUCBVault(np.zeros(size), np.zeros(COUNTERS, np.int64)),
             view=lambda: _first_view(self.dim, confidence, size),
             report_size=self.dim + 1,
@@ -111,7 +112,7 @@ def _first_view(dim: int, confidence: Confidence, size: int) -> View:
 @implements(choose, LinUCBParams)
 @kernel
 def _choose(params: LinUCBParams, view: View, slate: Slate, noise: Any) -> int:
-    return optimistic_arm(view, slate)
+    return optimistic_arm(params.exploration, view, slate, noise)
 
 
 @implements(encode, LinUCBParams)

@@ -6,9 +6,8 @@ from typing import Any
 
 from tacit._kernel import kernel
 from tacit._types import Floats, Ints
-from tacit.core.round import learn_round
 from tacit.core.slate import Slate
-from tacit.core.verbs import choose, pay, show
+from tacit.core.verbs import absorb, choose, encode, pay, release, show
 
 
 @kernel
@@ -38,7 +37,10 @@ def run(
         reward = pay(environment, means[arm], stream)
         for i in range(dim):
             x[i] = slate.columns[i, arm]
-        learn_round(params, vault, view, x, reward, report, noise)
+        # `learn_round`, written out: as a function of its own it takes a second to compile, here and again inside.
+        encode(params, x, reward, report, noise)
+        absorb(params, vault, report)
+        release(params, vault, view, noise)
         best = means[0]
         for k in range(1, arms):
             best = max(best, means[k])
