@@ -72,22 +72,24 @@ def _cache_root() -> Path:
 @cache
 def cache_directory() -> Path:
     """Where compiled code of exactly these sources lives. Falls back to a private temporary directory."""
-    wanted = _cache_root() / source_hash()
     try:
+        wanted = _cache_root() / source_hash()
         wanted.mkdir(parents=True, exist_ok=True)
         (wanted / _MARKER).touch()
         return wanted
-    except OSError:
+    except (OSError, RuntimeError):  # not writable, or nobody's home
         return Path(tempfile.mkdtemp(prefix="tacit-"))
 
 
 def tidy_cache() -> list[Path]:
     """Remove compiled code of other source versions that has not been used for a month; return what was removed."""
-    root, current = _cache_root(), cache_directory()
+    current = cache_directory()
+    if current.name != source_hash():  # the temporary fallback: its neighbours are not ours
+        return []
     limit = time.time() - _STALE_AFTER_DAYS * 86_400
     stale = [
         marker.parent
-        for marker in (root.glob(f"*/{_MARKER}") if current.parent == root else ())
+        for marker in current.parent.glob(f"*/{_MARKER}")
         if marker.parent != current and marker.stat().st_mtime < limit
     ]
     for path in stale:
