@@ -37,7 +37,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: How every kernel is compiled. No fast-math: trajectories would part at exact ties. The numpy error model turns a
 #: division by zero into an infinity (pivots are checked where it matters), without which no loop is vectorised. Kernels
-#: allocate nothing, so the run-time that counts references to arrays is left out: it took nine tenths of a round.
+#: allocate nothing, so the run-time that counts references to arrays is left out: it took up to half of a round.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 
 #: Cache directories of other versions of the sources that nobody has used for this long are removed by `tidy_cache`.
@@ -206,10 +206,19 @@ def _without_annotations(function: Any) -> FunctionType:
 
 
 def implements(action: Callable[..., Any], *kinds: type) -> Callable[[Function], Function]:
-    """Register the decorated kernel as what `action` does for params of these types."""
+    """Register the decorated kernel as what `action` does for params of these types, once and for all.
+
+    A second implementation is refused, and so is one from outside for a type of this package: the machine code of our
+    types is kept on disk under a hash of our sources, and would carry the stranger into other processes.
+    """
 
     def register(function: Function) -> Function:
         for kind in kinds:
+            if kind in _TABLES[action.__name__] or (_is_ours(kind) and not _is_ours(function)):
+                raise TypeError(
+                    f"Expected a params type of your own for `{action.__name__}`, got {kind.__name__}, which is "
+                    "tacit's or has an implementation already. Define a NamedTuple of your own."
+                )
             _TABLES[action.__name__][kind] = function
         return function
 

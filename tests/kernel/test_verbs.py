@@ -149,3 +149,19 @@ def test_every_implementation_in_the_library_has_the_arguments_of_its_verb(actio
     assert table
     for function in table.values():
         assert list(inspect.signature(function.py_func).parameters) == wanted
+
+
+def test_an_implementation_is_never_replaced():
+    before = implementation(_act_in_a_test, Doubling)
+    with pytest.raises(TypeError, match="got Doubling, which is tacit's or has an implementation already"):
+        implements(_act_in_a_test, Doubling)(_shift)
+    assert implementation(_act_in_a_test, Doubling) is before
+
+
+def test_nobody_outside_implements_a_verb_for_a_type_of_ours():
+    """Its machine code would be kept under our hash, and run in processes that never heard of it."""
+    from tacit.policies.joint_linucb_verbs import TreeParams
+
+    with pytest.raises(TypeError, match="got TreeParams"):
+        implements(_act_in_a_test, TreeParams)(_shift)
+    assert implementation(_act_in_a_test, TreeParams) is None

@@ -1,7 +1,7 @@
 """Reproducible randomness for simulation: sixteen xoshiro256++ generators side by side, drawn in blocks.
 
-numpy's generators can be used inside kernels, but cost 14 µs per call to hand over and 10 ns per normal number. Here
-the state is plain arrays, and a block of normals is one vectorised pass (Box and Muller 1958) at under 4 ns each;
+numpy's generators can be used inside kernels, but cost 10 µs per call to hand over and 10 ns per normal number. Here
+the state is plain arrays, and a block of normals is one vectorised pass (Box and Muller 1958) at half of that;
 `docs/decisions/0003-own-random-stream.md` has the measurement. Seeds are spread by numpy's SeedSequence.
 
 Not for production: whoever knows the seed knows the noise.
