@@ -3,6 +3,7 @@
     scope       the words of a guarantee: trust, what is protected, neighbours, unit
     event       facts about what a mechanism releases
     accountant  the price of an event, in μ
+    theorem     (ε, δ) at one point, where no curve is known
     gdp, rdp    the curve behind μ, and its other currencies
     toeplitz    the public design of correlated noise
     guarantee   scope and price together
@@ -12,12 +13,13 @@
 Pure Python, NumPy and SciPy: nothing here draws noise or sees data.
 """
 
-from tacit.privacy.accountant import price, price_for_person
+from tacit.privacy.accountant import price, price_for_person, theorem_for
 from tacit.privacy.calibrate import Promise, calibrate
 from tacit.privacy.card import Card
 from tacit.privacy.event import (
     Event,
     ExactRelease,
+    ForkedEvent,
     GaussianEvent,
     NothingReleased,
     PersonEvent,
@@ -25,14 +27,17 @@ from tacit.privacy.event import (
     ToeplitzEvent,
     Together,
     TreeEvent,
+    WishartTreeEvent,
 )
 from tacit.privacy.guarantee import Guarantee, round_up
 from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
+from tacit.privacy.theorem import Theorem
 
 __all__ = [
     "Card",
     "Event",
     "ExactRelease",
+    "ForkedEvent",
     "GaussianEvent",
     "Guarantee",
     "Neighbours",
@@ -41,13 +46,16 @@ __all__ = [
     "Promise",
     "Protects",
     "SegmentsEvent",
+    "Theorem",
     "ToeplitzEvent",
     "Together",
     "TreeEvent",
     "Trust",
     "Unit",
+    "WishartTreeEvent",
     "calibrate",
     "price",
     "price_for_person",
     "round_up",
+    "theorem_for",
 ]

@@ -18,6 +18,7 @@ from typing import NoReturn
 from tacit.errors import UnknownEvent
 from tacit.privacy.event import (
     ExactRelease,
+    ForkedEvent,
     GaussianEvent,
     NothingReleased,
     PersonEvent,
@@ -25,7 +26,9 @@ from tacit.privacy.event import (
     ToeplitzEvent,
     Together,
     TreeEvent,
+    WishartTreeEvent,
 )
+from tacit.privacy.theorem import Theorem
 
 
 @singledispatch
@@ -41,6 +44,15 @@ def price(event: object) -> float:
 def price_for_person(event: object, rounds: int, one_per_segment: bool) -> float:
     """μ of the event for a person with up to `rounds` rows in the worst placement: the price times M_k."""
     _refuse(event, "price_for_person.register")
+
+
+@singledispatch
+def theorem_for(event: object) -> Theorem | None:
+    """What a theorem says of an event that has no price in μ; None for those that have one.
+
+    Events made of others are bound by theorem if any part is.
+    """
+    return None
 
 
 @price.register
@@ -137,6 +149,53 @@ def _(event: PersonEvent) -> float:
 @price_for_person.register
 def _(_event: PersonEvent, _rounds: int, _one_per_segment: bool) -> float:
     raise UnknownEvent("Expected the event of a single row, got a PersonEvent inside another: give all rounds at once.")
+
+
+@price.register
+def _(event: ForkedEvent) -> float:
+    """μ·√copies, an upper bound: over all copies a datum's column is the shared past once and each copy's own future,
+    whose noise is its own; its square is at most `copies` times that of one learner."""
+    return math.sqrt(event.copies) * price(event.event)
+
+
+@price.register
+def _(_event: WishartTreeEvent) -> float:
+    raise UnknownEvent(
+        "Expected an event with a price in mu, got a tree of Wishart masks, for which none is known. "
+        "Use accountant.theorem_for: the paper's theorem bounds it at one delta."
+    )
+
+
+@theorem_for.register
+def _(event: WishartTreeEvent) -> Theorem:
+    """Per node ε₀ = ε/√(8m ln(2/δ)) and δ₀ = δ/2m; together ε' = ε₀√(2m ln(2/δ)) + mε₀(e^ε₀ − 1), δ' = δ.
+
+    Shariff and Sheffet (2018): Theorem 8 for one node, then advanced composition over m. The node's theorem asks for
+    k ≥ d + 1 + 28·ε₀⁻² ln(4/δ₀) degrees of freedom; it is quoted, not proved again here. The composition holds for
+    every ε₀; we use the quoted node theorem for ε₀ < 1 only.
+    """
+    nodes, tail = event.nodes, math.log(2 / event.promise_delta)
+    each = event.promise_epsilon / math.sqrt(8 * nodes * tail)
+    source = "Shariff and Sheffet (2018), Theorem 8 and advanced composition"
+    if each >= 1:
+        raise UnknownEvent(
+            f"Expected a Wishart node of epsilon below 1, got {each:.4g} per node from epsilon="
+            f"{event.promise_epsilon:g} over {nodes} nodes: the theorem does not cover it. Promise a smaller epsilon."
+        )
+    least = 28 * math.log(8 * nodes / event.promise_delta) / each**2
+    if event.degrees < least:
+        raise UnknownEvent(
+            f"Expected at least {math.ceil(least):,} degrees of freedom per Wishart node, got {event.degrees:,}: the "
+            "theorem does not cover so little noise."
+        )
+    total = each * math.sqrt(2 * nodes * tail) + nodes * each * math.expm1(each)
+    return Theorem(total, event.promise_delta, source)
+
+
+@theorem_for.register
+def _(event: ForkedEvent) -> Theorem | None:
+    one = theorem_for(event.event)
+    return None if one is None else one.composed(event.copies)
 
 
 def _refuse(event: object, how: str) -> NoReturn:

@@ -9,7 +9,6 @@ from typing import Any
 
 from tacit._validate import positive
 from tacit.errors import BadInput
-from tacit.privacy import gdp
 from tacit.privacy.calibrate import Promise
 from tacit.privacy.guarantee import SEEDED, Guarantee, finite_or_none, round_up, short_delta
 
@@ -73,17 +72,17 @@ class Card:
 
     @property
     def true_epsilon(self) -> float | None:
-        """ε accounted afresh at `delta`; None without privacy or without a δ."""
-        if self.delta is None or not self.guarantee.private:
+        """ε accounted afresh at `delta`; None without privacy, without a δ, or where a theorem gives only a bound."""
+        if self.delta is None or self.mu is None:
             return None
         return self.guarantee.epsilon_at(self.delta)
 
     @property
     def keeps_its_claim(self) -> bool | None:
-        """Whether the true ε is at most the claimed one; None if nothing is claimed."""
+        """Whether the true ε (or the theorem's bound) is at most the claimed one; None if nothing is claimed."""
         if self.claimed is None:
             return None
-        return self.claimed.kept_by(self.guarantee.mu)
+        return self.guarantee.epsilon_at(self.claimed.delta) <= self.claimed.epsilon
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for standard JSON: no NaN, no infinity."""
@@ -114,6 +113,8 @@ class Card:
             "not_covered": list(NOT_COVERED),
             "seeded": guarantee.seeded,
         }
+        if guarantee.theorem is not None:
+            facts["by_theorem"] = guarantee.theorem.to_dict()
         if guarantee.seeded:
             facts["warning"] = SEEDED
         return facts
@@ -145,6 +146,10 @@ class Card:
         if self.true_epsilon is not None and self.delta is not None:
             true = f"epsilon <= {round_up(self.true_epsilon, 4)} at delta = {short_delta(self.delta)}"
             rows.append(("accounted", true))
+        if guarantee.theorem is not None:
+            theorem = guarantee.theorem
+            bound = f"epsilon <= {round_up(theorem.epsilon, 4)} at delta = {short_delta(theorem.delta)}"
+            rows += [("by theorem", f"{bound}, an upper bound only"), ("source", theorem.source)]
         if self.claimed is not None:
             rows.append(("claimed", f"epsilon = {self.claimed.epsilon:g} at delta = {short_delta(self.claimed.delta)}"))
         rows += [
@@ -160,7 +165,7 @@ class Card:
 
     def _in_words(self) -> list[str]:
         guarantee = self.guarantee
-        detected = min(1.0, gdp.power(guarantee.mu, FALSE_ALARM))
+        detected = guarantee.power(FALSE_ALARM)
         changed = "round" if guarantee.unit.rounds is None else "person"
         return [
             guarantee.trust.meaning,
@@ -170,6 +175,8 @@ class Card:
 
     def _price(self) -> list[str]:
         guarantee = self.guarantee
+        if guarantee.mu is None:
+            return ["The theorem gives one point and no curve: mu, rho and the true epsilon are not known."]
         rows = [("mu", round_up(guarantee.mu, 4)), ("rho", round_up(guarantee.rho, 4))]
         table = [("delta", "epsilon at most")]
         table += [(short_delta(delta), round_up(guarantee.epsilon_at(delta), 4)) for delta in self._deltas()]

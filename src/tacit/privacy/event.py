@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from tacit._validate import one_of, positive, whole
+from tacit._validate import one_of, positive, probability, whole
 from tacit.errors import BadInput
 from tacit.privacy.toeplitz import Design
 
@@ -106,6 +106,44 @@ class ToeplitzEvent(Event):
             "releases": self.releases,
             "rows_per_release": self.rows_per_release,
             "design": {"poles": list(self.design.poles), "zeros": list(self.design.zeros)},
+        }
+
+
+@dataclass(frozen=True)
+class WishartTreeEvent(Event):
+    """A binary tree of partial sums, each closed node masked once by a Wishart matrix.
+
+    The degrees of freedom are the paper's for `promise_epsilon` and `promise_delta`; no price in μ is known for it.
+    """
+
+    kind: ClassVar[str] = "wishart-tree"
+    degrees: int  # k
+    sensitivity: float  # L̃²
+    nodes: int  # m
+    promise_epsilon: float
+    promise_delta: float
+
+    def __post_init__(self) -> None:
+        for name in ("degrees", "nodes"):
+            object.__setattr__(self, name, whole(name, getattr(self, name)))
+        for name in ("sensitivity", "promise_epsilon"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        object.__setattr__(self, "promise_delta", probability("promise_delta", self.promise_delta))
+
+    def describe(self) -> str:
+        return (
+            f"A binary tree of sums; each closed node is masked by its own Wishart matrix of {self.degrees:,} degrees "
+            f"of freedom and parameter {self.sensitivity:.6g} times the identity; a row lies in at most "
+            f"{_counted(self.nodes, 'node')}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": self.kind,
+            "degrees": self.degrees,
+            "sensitivity": self.sensitivity,
+            "nodes": self.nodes,
+            "promise": {"epsilon": self.promise_epsilon, "delta": self.promise_delta},
         }
 
 
@@ -241,6 +279,33 @@ class PersonEvent(Event):
         }
 
 
+@dataclass(frozen=True)
+class ForkedEvent(Event):
+    """The same releases made by `copies` learners that share a past and draw fresh noise of their own since.
+
+    What they released before they parted is the same release, not a second one.
+    """
+
+    kind: ClassVar[str] = "forked"
+    event: Event
+    copies: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.event, Event):
+            raise BadInput(f"Expected event to be an Event, got event={self.event!r}.")
+        if isinstance(self.event, ForkedEvent):
+            raise BadInput("Expected the event of one learner, got a ForkedEvent. Give the number of copies once.")
+        object.__setattr__(self, "copies", whole("copies", self.copies))
+
+    def describe(self) -> str:
+        return (
+            f"{self.event.describe()} {_counted(self.copies, 'copy', 'copies')} of the learner went on from one past."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": self.kind, "of": self.event.to_dict(), "copies": self.copies}
+
+
 def _check_noise(event: TreeEvent | ToeplitzEvent | SegmentsEvent | GaussianEvent) -> None:
     scale = positive("scale", event.scale, hint="For a release without noise use ExactRelease.")
     object.__setattr__(event, "scale", scale)
@@ -248,5 +313,5 @@ def _check_noise(event: TreeEvent | ToeplitzEvent | SegmentsEvent | GaussianEven
     object.__setattr__(event, "sensitivity", sensitivity)
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def _counted(count: int, noun: str, many: str | None = None) -> str:
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"

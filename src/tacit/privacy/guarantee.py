@@ -12,16 +12,18 @@ from tacit.errors import BadInput
 from tacit.privacy import gdp
 from tacit.privacy import rdp as renyi
 from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
+from tacit.privacy.theorem import Theorem
 
 SEEDED = "seeded: no privacy against anyone who knows the seed"
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A privacy guarantee: four words of scope and one Gaussian curve.
+    """A privacy guarantee: four words of scope and one Gaussian curve, or one theorem where no curve is known.
 
     Formal meaning: for every two inputs that differ in one `unit` as `neighbours` says, the outputs that `trust` names
-    are μ-GDP with respect to the data that `protects` names. `delta` is only where ε is read off for display.
+    are μ-GDP with respect to the data that `protects` names; `delta` is only where ε is read off for display. With a
+    `theorem` instead (μ is None) they are (ε, δ)-indistinguishable as it states: an upper bound, at one δ.
 
     Says nothing about time, side channels, or a person's own action under joint DP. With `seeded` the noise can be
     recomputed from the seed, and the guarantee is void against whoever knows it.
@@ -31,9 +33,10 @@ class Guarantee:
     protects: Protects
     neighbours: Neighbours
     unit: Unit
-    mu: float  # μ; ∞ when data is released exactly
+    mu: float | None  # μ; ∞ when data is released exactly; None when only a theorem is known
     delta: float | None  # where `epsilon` is read off the curve
     seeded: bool = False
+    theorem: Theorem | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (("trust", Trust), ("protects", Protects), ("neighbours", Neighbours)):
@@ -51,7 +54,12 @@ class Guarantee:
             )
         if not isinstance(self.unit, Unit):
             raise BadInput(f"Expected unit to be a Unit, got unit={self.unit!r}. Use Unit.round() or Unit.person(k).")
-        object.__setattr__(self, "mu", gdp.cost("mu", self.mu))
+        if (self.mu is None) == (self.theorem is None):
+            raise BadInput(f"Expected either mu or a theorem, got mu={self.mu!r} and theorem={self.theorem!r}.")
+        if self.theorem is not None and not isinstance(self.theorem, Theorem):
+            raise BadInput(f"Expected theorem to be a Theorem, got theorem={self.theorem!r}.")
+        if self.mu is not None:
+            object.__setattr__(self, "mu", gdp.cost("mu", self.mu))
         if self.delta is not None:
             object.__setattr__(self, "delta", probability("delta", self.delta))
         if not isinstance(self.seeded, bool):
@@ -64,7 +72,7 @@ class Guarantee:
 
     @property
     def private(self) -> bool:
-        return math.isfinite(self.mu) and self.trust is not Trust.NONE
+        return (self.mu is None or math.isfinite(self.mu)) and self.trust is not Trust.NONE
 
     @property
     def epsilon(self) -> float | None:
@@ -75,20 +83,30 @@ class Guarantee:
 
     @property
     def rho(self) -> float:
-        """ρ = μ²/2 of zero-concentrated DP."""
+        """ρ = μ²/2 of zero-concentrated DP; ∞ without privacy and where only a theorem is known."""
         return renyi.zcdp(self._effective_mu)
 
     def epsilon_at(self, delta: float) -> float:
-        """The smallest ε at this δ; ∞ without privacy."""
+        """The smallest ε at this δ; ∞ without privacy. By a theorem: an upper bound, ∞ below the theorem's δ."""
+        if self.private and self.theorem is not None:
+            return self.theorem.epsilon_at(probability("delta", delta))
         return gdp.epsilon_at(self._effective_mu, delta)
 
     def delta_at(self, epsilon: float) -> float:
-        """The smallest δ at this ε; 1 without privacy."""
+        """The smallest δ at this ε; 1 without privacy. By a theorem: an upper bound, 1 below the theorem's ε."""
+        if self.private and self.theorem is not None:
+            return self.theorem.delta_at(gdp.cost("epsilon", epsilon))
         return gdp.delta_at(self._effective_mu, epsilon)
 
     def rdp(self, alpha: float) -> float:
-        """The Rényi-DP parameter of order α; ∞ without privacy."""
+        """The Rényi-DP parameter of order α; ∞ without privacy and where only a theorem is known."""
         return renyi.rdp(self._effective_mu, alpha)
+
+    def power(self, false_alarm: float) -> float:
+        """The most often the best attacker detects a changed unit at this rate of false alarms; 1 without privacy."""
+        if self.private and self.theorem is not None:
+            return self.theorem.power(probability("false_alarm", false_alarm))
+        return min(1.0, gdp.power(self._effective_mu, false_alarm))
 
     def with_seed(self) -> Guarantee:
         """The same guarantee for a run whose noise comes from a known seed (no promise, no change)."""
@@ -108,6 +126,8 @@ class Guarantee:
             "delta": self.delta,
             "seeded": self.seeded,
         }
+        if self.theorem is not None:
+            facts["by_theorem"] = self.theorem.to_dict()
         if self.seeded:
             facts["warning"] = SEEDED
         return facts
@@ -120,17 +140,26 @@ class Guarantee:
         if not self.private:
             return "no privacy is promised"
         epsilon = self.epsilon
-        mu = f"mu = {round_up(self.mu, 4)}"
+        if self.theorem is not None:
+            price = (
+                f"epsilon <= {round_up(self.theorem.epsilon, 4)} at delta = {short_delta(self.theorem.delta)} "
+                f"(by theorem, an upper bound: {self.theorem.source})"
+            )
+            return f"{self._scope()} {price}"
+        mu = f"mu = {round_up(self._effective_mu, 4)}"
         if epsilon is None or self.delta is None:
             price = mu
         else:
             price = f"epsilon <= {round_up(epsilon, 4)} at delta = {short_delta(self.delta)} ({mu})"
-        return f"{self.trust.value} DP: {self.protects} of {self.unit} ({self.neighbours}) are protected with {price}"
+        return f"{self._scope()} {price}"
+
+    def _scope(self) -> str:
+        return f"{self.trust.value} DP: {self.protects} of {self.unit} ({self.neighbours}) are protected with"
 
     @property
     def _effective_mu(self) -> float:
-        # A finite price without trust protects nobody; it must not leak out as an ε.
-        return self.mu if self.private else math.inf
+        # A finite price without trust protects nobody; it must not leak out as an ε. A theorem has no μ.
+        return self.mu if self.private and self.mu is not None else math.inf
 
 
 def round_up(value: float, digits: int) -> str:
