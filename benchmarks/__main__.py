@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import agreement, compile_times, large, memory, one_step, rounds
+from benchmarks import agreement, compile_times, large, mechanisms, memory, one_step, rounds
 from benchmarks.report import Report, load, machine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write the numbers if asked to. Goals are reported, not enforced."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure tacit against NumPy.")
-    names = ("agreement", "rounds", "one_step", "large", "compile_times", "memory")
+    names = ("agreement", "rounds", "mechanisms", "one_step", "large", "compile_times", "memory")
     parser.add_argument("only", nargs="?", choices=names, help="one benchmark (default: all)")
     parser.add_argument("--quick", action="store_true", help="shorter runs, rougher numbers")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers here")
@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     benchmarks: dict[str, Callable[[bool], Report]] = {
         "agreement": agreement.measure,
         "rounds": rounds.measure,
+        "mechanisms": mechanisms.measure,
         "one_step": one_step.measure,
         "large": large.measure,
         "compile_times": compile_times.measure,

@@ -34,7 +34,7 @@ def measure(quick: bool, rounds: int | None = None) -> Report:
     report.begin()
     rows: list[dict[str, Cell]] = []
     goals: list[Goal] = []
-    for name in ("geometric", "tree"):
+    for name in ("geometric", "tree", "toeplitz"):
         run_python(_CODE, name, 1000)  # compiles, which takes memory of its own
         short_run = run_python(_CODE, name, SHORT).answer
         long_run = run_python(_CODE, name, long).answer

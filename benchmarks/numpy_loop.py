@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit import JointLinUCB, LinUCB, Policy
 from tacit.estimators.ridge import Confidence
-from tacit.policies.joint_linucb_verbs import Bounds, GeometricParams, TreeParams
+from tacit.policies.joint_linucb.verbs import Bounds, GeometricParams, TreeParams
 
 Floats = NDArray[np.float64]
 
@@ -102,8 +102,10 @@ class NumpyPolicy(ABC):
                 repair *= 2
         self.whiten = np.linalg.inv(factor)
         self.theta = (self.whiten @ moment) @ self.whiten
-        growth = 2 * float(np.log(factor.diagonal()).sum()) - confidence.log_floor
-        beta = confidence.noise_level * math.sqrt(confidence.log_term + max(0.0, growth)) + confidence.bias[stage]
+        growth = 2 * float(np.log(factor.diagonal()).sum()) - confidence.log_floor[stage]
+        beta = (
+            confidence.noise_level * math.sqrt(confidence.log_term[stage] + max(0.0, growth)) + confidence.bias[stage]
+        )
         self.width = confidence.multiplier * float(beta)
         self.stage += 1
 
@@ -144,7 +146,7 @@ class NumpyRankOne(NumpyPolicy):
         self.inverse -= along[:, None] * (along / stretch)
         self.theta = self.inverse @ self.moment
         self.growth += math.log(stretch)
-        beta = confidence.noise_level * math.sqrt(confidence.log_term + self.growth) + confidence.bias[0]
+        beta = confidence.noise_level * math.sqrt(confidence.log_term[0] + self.growth) + confidence.bias[0]
         self.width = confidence.multiplier * float(beta)
 
 

@@ -1,11 +1,12 @@
-"""How the defaults of `JointLinUCB` were chosen: shift c, release ratio, and the kind of exploration.
+"""How the defaults of `JointLinUCB` were chosen: shift c, release ratio, windows, and the kind of exploration.
 
     python -m benchmarks.tuning defaults --rounds 1000000 --trials 20 --json tuning.json
     python -m benchmarks.tuning widths --rounds 1000000 --trials 20
+    python -m benchmarks.tuning windows --rounds 200000 --trials 20
 
 Every run uses seeds from 10⁶ up; results that are reported elsewhere use seeds below. α = 1/n throughout; `defaults`
-compares at the theorem's width, `widths` below it, where no theorem holds. The first takes about half an hour on two
-cores, the second ten minutes; `--rounds 100000` gives a rough picture in a tenth of that.
+compares at the theorem's width, `widths` below it, where no theorem holds; `windows` adds a world that changes halfway.
+They take about half an hour, ten minutes and five minutes on two cores; `--rounds 100000` gives a rough picture.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import tacit
-from tacit.environments import Environment, FixedArms, Sphere
+from tacit.environments import DriftingSphere, Environment, FixedArms, Sphere
 from tacit.report.tables import number, table
 
 FIRST_SEED = 10**6
@@ -26,6 +27,8 @@ SHIFTS = (2.0, 3.0, 4.0, 6.0)
 DELTAS = (0.1, 1e-6)
 
 
+#: (ratio, segments).
+WINDOWS = ((1.2, 4), (1.2, 10), (1.2, 20), (1.1, 10), (1.05, 10), (1.01, 40))
 WIDTHS = (0.05, 0.1, 0.2, 0.4)
 
 
@@ -41,6 +44,18 @@ def narrower(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
         for width in WIDTHS:
             config = tacit.JointLinUCB(**promise, ratio=ratio, views=views, width=width, exploration=exploration)
             found.append((f"{exploration} r = {ratio:g}, width = {width:g}", config))
+    return found
+
+
+def windowed(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
+    """Windows from a third to all of the rounds so far, next to no window at all."""
+    promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds}
+    found: list[tuple[str, tacit.Policy]] = [("geometric, no window", tacit.JointLinUCB(**promise))]
+    for ratio, window in WINDOWS:
+        for shift in (2.0, 3.0, 6.0):
+            config = tacit.JointLinUCB(**promise, ratio=ratio, window=window, shift=shift)
+            share = 1 - ratio**-window
+            found.append((f"r = {ratio:g}, w = {window} (last {share:.0%}), c = {shift:g}", config))
     return found
 
 
@@ -62,20 +77,26 @@ def candidates(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
     return found
 
 
+PARTS = {"defaults": candidates, "widths": narrower, "windows": windowed}
+
+
 def main() -> None:
     """Run the sweep and print one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("defaults", "widths"))
+    parser.add_argument("part", choices=tuple(PARTS))
     parser.add_argument("--rounds", type=int, default=1_000_000)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    worlds: list[Environment] = [Sphere(dim=5, gap=0.1), FixedArms(dim=5, gap=0.1)]
+    policies = PARTS[options.part]
+    other: Environment = FixedArms(dim=5, gap=0.1)
+    if options.part == "windows":
+        other = DriftingSphere(dim=5, gap=0.1, change=options.rounds // 2)
+    worlds: list[Environment] = [Sphere(dim=5, gap=0.1), other]
     cells: dict[str, list[str]] = {}
     facts: list[dict[str, Any]] = []
     for world in worlds:
         for delta in DELTAS:
-            policies = candidates if options.part == "defaults" else narrower
             for name, config in policies(options.rounds, delta):
                 result = tacit.simulate(
                     config, world, options.rounds, options.trials, FIRST_SEED, label=f"{world.slug} {delta:g} {name}"

@@ -17,11 +17,16 @@ from typing import TYPE_CHECKING, Any
 from tacit._version import __version__
 
 if TYPE_CHECKING:
-    from tacit import environments, errors
+    from tacit import environments, errors, features, reproduce
+    from tacit.core.checkpoint import new_key, resume
+    from tacit.core.decisions import Decision
     from tacit.core.learner import Learner
     from tacit.core.policy import Policy
+    from tacit.estimators.prior import Prior
+    from tacit.policies.context_blind import ContextBlind
     from tacit.policies.joint_linucb import JointLinUCB
     from tacit.policies.linucb import LinUCB
+    from tacit.policies.randomised_response import RandomisedResponse
     from tacit.privacy.calibrate import Promise
     from tacit.privacy.card import Card
     from tacit.privacy.guarantee import Guarantee
@@ -29,30 +34,46 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Card": "tacit.privacy.card",
+    "ContextBlind": "tacit.policies.context_blind",
+    "Decision": "tacit.core.decisions",
     "Guarantee": "tacit.privacy.guarantee",
     "JointLinUCB": "tacit.policies.joint_linucb",
     "Learner": "tacit.core.learner",
     "LinUCB": "tacit.policies.linucb",
     "Policy": "tacit.core.policy",
+    "Prior": "tacit.estimators.prior",
     "Promise": "tacit.privacy.calibrate",
+    "RandomisedResponse": "tacit.policies.randomised_response",
     "Result": "tacit.simulation.result",
     "environments": "",
     "errors": "",
+    "features": "",
+    "new_key": "tacit.core.checkpoint",
+    "reproduce": "",
+    "resume": "tacit.core.checkpoint",
     "simulate": "tacit.simulation.engine",
 }
 
 __all__ = [
     "Card",
+    "ContextBlind",
+    "Decision",
     "Guarantee",
     "JointLinUCB",
     "Learner",
     "LinUCB",
     "Policy",
+    "Prior",
     "Promise",
+    "RandomisedResponse",
     "Result",
     "__version__",
     "environments",
     "errors",
+    "features",
+    "new_key",
+    "reproduce",
+    "resume",
     "simulate",
 ]
 

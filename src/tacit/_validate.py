@@ -59,6 +59,13 @@ def whole(name: str, value: object, *, low: int = 1, hint: str = "") -> int:
     return number
 
 
+def flag(name: str, value: object) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, bool):
+        raise BadInput(f"Expected {name} to be True or False, got {name}={value!r}.")
+    return value
+
+
 def one_of(name: str, value: object, allowed: Iterable[str], *, hint: str = "") -> str:
     choices = list(allowed)
     if not isinstance(value, str) or value not in choices:

@@ -3,11 +3,16 @@
     TacitError
     ├── BadInput (ValueError)       an argument is not what was expected; nothing was changed
     │   ├── UnknownName             no policy, environment or option of that name (the nearest names are offered)
-    │   └── OutOfBounds             strict mode: an action or reward lies outside the declared bounds
+    │   ├── OutOfBounds             strict mode: an action or reward lies outside the declared bounds
+    │   ├── UnknownDecision         this learner never made a decision of that id
+    │   ├── AlreadyClosed           the decision has had its reward, or has expired: the first one counted
+    │   └── BadCheckpoint           a file is no checkpoint, is damaged, or does not fit this version or this key
     ├── PrivacyRefusal              going on would cost privacy that was not promised
     │   ├── HorizonSpent            every release the noise was calibrated for has been made
     │   ├── UnknownEvent            the accountant has no price for this event
-    │   └── VaultSealed             something tried to copy, pickle or print secret state
+    │   ├── VaultSealed             something tried to copy, pickle or print secret state
+    │   ├── Moved                   this learner went on in a checkpoint
+    │   └── CheckpointSpent         a checkpoint has been resumed before: a second time is a fork, which has a price
     └── Interrupted                 stopped by hand before anything had finished
 
 Every message says what was expected, what came, and what to do.
@@ -30,6 +35,18 @@ class OutOfBounds(BadInput):
     """An action or a reward lies outside the declared bounds, and `strict=True` asked to refuse it."""
 
 
+class UnknownDecision(BadInput):
+    """This learner never made a decision of that id."""
+
+
+class AlreadyClosed(BadInput):
+    """The decision has had its reward, or has expired: the first one counted."""
+
+
+class BadCheckpoint(BadInput):
+    """A file is no checkpoint, is damaged, or does not fit this version or this key. The file is untouched."""
+
+
 class PrivacyRefusal(TacitError):
     """Going on would cost privacy that was not promised."""
 
@@ -44,6 +61,14 @@ class UnknownEvent(PrivacyRefusal):
 
 class VaultSealed(PrivacyRefusal, TypeError):
     """Secret state may not be copied, pickled or printed."""
+
+
+class Moved(PrivacyRefusal):
+    """This learner went on in a checkpoint, and would release the same sums a second time."""
+
+
+class CheckpointSpent(PrivacyRefusal):
+    """A checkpoint has been resumed before: a second time is a fork, which has a price."""
 
 
 class Interrupted(TacitError):

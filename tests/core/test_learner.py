@@ -1,4 +1,4 @@
-"""The live learner: clipping, strictness, threads, late rewards."""
+"""The live learner: clipping, strictness, threads, late rewards, noise on the tape, diagnostics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import tacit
+from tacit.core.learner import Diagnostics
+from tacit.core.round import ROWS
 from tacit.errors import OutOfBounds
+
+from .worlds import DIM, EXAMPLES, counts_people, name_of
 
 
 def config(**changes):
@@ -83,3 +87,49 @@ def test_a_learner_says_what_it_is():
     assert "0 views released" in repr(learner)
     assert "epsilon <= 1.000" in str(learner.guarantee)
     assert learner.guarantee.to_dict()["unit"] == "one round"
+
+
+def test_strict_refuses_huge_actions_without_a_warning():
+    learner = config(strict=True).start(seed=1)
+    with pytest.raises(OutOfBounds):
+        learner.learn(np.full(3, 1e200), 0.5)
+
+
+@pytest.mark.parametrize("policy", EXAMPLES, ids=name_of)
+def test_noise_laid_out_for_a_call_is_enough_for_it(policy):
+    """The first row, later ones, and choices in between: a tape that runs out raises. And noise beyond what the plan
+    announces for one row is never asked for: the tape has no more than that on it when the row comes."""
+    learner = policy.start()
+    draws, noise = policy.plan().draws, learner._noise
+    for t in range(40):
+        first = t == 0
+        normals = draws.learn_normals + (draws.first_normals if first else 0)
+        uniforms = draws.learn_uniforms + (draws.first_uniforms if first else 0)
+        noise.at[:] = len(noise.normals) - normals, len(noise.uniforms) - uniforms
+        noise.normals[len(noise.normals) - normals :] = 0.3
+        noise.uniforms[len(noise.uniforms) - uniforms :] = 0.3
+        learner.learn(np.full(DIM, 0.3), 0.5, **({"person": t} if counts_people(policy) else {}))
+        learner.choose(np.eye(DIM))
+    assert learner.diagnostics().rows == 40
+
+
+def test_diagnostics_say_that_they_are_not_private():
+    found = config().start(seed=1).diagnostics()
+    for text in (repr(found), str(found), f"{found}"):
+        assert text.startswith("Diagnostics(VAULT, not private, do not publish: rows=0,")
+    assert "Do not publish" in Diagnostics.__doc__
+
+
+@pytest.mark.parametrize("releases", ["geometric", "toeplitz"])
+def test_the_age_of_a_view_is_the_rows_learned_since(releases):
+    learner = config(epsilon=10.0, delta=0.1, releases=releases, horizon=200).start(seed=1)
+    age = views = 0
+    for _ in range(100):
+        learner.learn(np.zeros(3), 0.0)
+        age += 1
+        if learner.view.stage[0] != views:
+            age, views = 0, int(learner.view.stage[0])
+        found = learner.diagnostics()
+        assert (found.view_age, found.views) == (age, views)
+    assert views > 5
+    assert learner._vault.counters[ROWS] == 100

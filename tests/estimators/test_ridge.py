@@ -28,8 +28,8 @@ DIMS = [1, 2, 3, 5, 8, BLAS_FROM - 1, BLAS_FROM, 64]
 def confidence(**changes):
     settings = {
         "noise_level": 0.7,
-        "log_term": 2 * math.log(2 / 0.01),
-        "log_floor": 0.3,
+        "log_term": np.array([2 * math.log(2 / 0.01)]),
+        "log_floor": np.array([0.3]),
         "multiplier": 1.0,
         "regulariser": np.array([2.0]),
         "repair": np.array([1.5]),
@@ -74,8 +74,8 @@ def test_a_view_is_the_ridge_estimate_its_factor_and_its_whitening(dim, unscale)
     np.testing.assert_allclose(np.tril(view.whiten).T @ np.tril(view.whiten), np.linalg.inv(matrix), atol=1e-10)
     assert (view.whiten[np.triu_indices(dim, 1)] == 0).all()  # BLAS reads the whole square
     np.testing.assert_allclose(view.theta, np.linalg.solve(matrix, (vector + shift) * unscale), rtol=1e-7, atol=1e-9)
-    growth = np.linalg.slogdet(matrix)[1] - settings.log_floor
-    assert view.width[0] == pytest.approx(0.7 * math.sqrt(settings.log_term + growth) + 0.9, rel=1e-12)
+    growth = np.linalg.slogdet(matrix)[1] - settings.log_floor[0]
+    assert view.width[0] == pytest.approx(0.7 * math.sqrt(settings.log_term[0] + growth) + 0.9, rel=1e-12)
     assert view.stage[0] == 1
 
 
@@ -98,10 +98,10 @@ def test_the_multiplier_scales_the_whole_width(multiplier):
 
 def test_the_width_never_falls_below_that_of_an_empty_matrix():
     """ln det V − d ln ρ_min is clamped at zero: privacy noise may make V smaller than the smallest regulariser."""
-    settings = confidence(log_floor=1e6)
+    settings = confidence(log_floor=np.array([1e6]))
     view = empty_view(3)
     fit(settings, *(pack(a, b) for a, b in [problem(3)[:2], problem(3)[2:]]), 1.0, view)
-    assert view.width[0] == pytest.approx(0.7 * math.sqrt(settings.log_term) + 0.9, rel=1e-14)
+    assert view.width[0] == pytest.approx(0.7 * math.sqrt(settings.log_term[0]) + 0.9, rel=1e-14)
 
 
 def test_each_stage_has_its_own_numbers_and_the_last_serves_all_later_ones():

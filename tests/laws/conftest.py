@@ -17,6 +17,11 @@ def _name(config: Policy) -> str:
 
 EXAMPLES = [config for kind in CATALOGUE.values() for config in kind.examples(DIM)]
 PRIVATE = [config for config in EXAMPLES if config.guarantee.private]
+#: Private policies that publish noised sums, and private policies that publish nothing of what they are told.
+NOISY = [config for config in PRIVATE if hasattr(config.plan().params, "confidence")]
+SILENT = [config for config in PRIVATE if config not in NOISY]
+#: Those whose noise is the least that keeps a promise of (ε, δ).
+EXACT = [config for config in PRIVATE if config.promise is not None and config.calibrated == "exact"]
 
 
 @pytest.fixture(params=EXAMPLES, ids=_name)
@@ -28,4 +33,22 @@ def config(request: pytest.FixtureRequest) -> Policy:
 @pytest.fixture(params=PRIVATE, ids=_name)
 def private_config(request: pytest.FixtureRequest) -> Policy:
     """Each example of each private policy."""
+    return request.param
+
+
+@pytest.fixture(params=NOISY, ids=_name)
+def noisy_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example that publishes noised sums."""
+    return request.param
+
+
+@pytest.fixture(params=SILENT, ids=_name)
+def silent_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example that publishes nothing of what it is told."""
+    return request.param
+
+
+@pytest.fixture(params=EXACT, ids=_name)
+def exact_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example with the least noise that keeps its promise."""
     return request.param

@@ -9,23 +9,34 @@ import numpy as np
 from tacit.core.learner import ENVIRONMENT, Learner
 from tacit.core.policy import Policy
 from tacit.core.verbs import pay, show
-from tacit.environments import Sphere
+from tacit.environments import Environment, Sphere
 from tacit.noise import stream
+from tacit.privacy.event import Event, PersonEvent
 
 
-def play(learner: Learner, rounds: int, seed: int, trial: int = 0) -> tuple[list[int], float]:
-    """Arms and regret of `rounds` rounds on the sphere through the Python façade."""
+def play(
+    learner: Learner, rounds: int, seed: int, trial: int = 0, environment: Environment | None = None
+) -> tuple[list[int], float]:
+    """Arms and regret of `rounds` rounds through the Python façade, on the sphere unless told."""
     source = stream(seed, trial, ENVIRONMENT)
-    world = Sphere(dim=learner.config.dim, gap=0.1).start(source)
+    world = (environment or Sphere(dim=learner.config.dim, gap=0.1)).start(source)
     arms, regret = [], 0.0
     for _ in range(rounds):
         show(world.params, world.slate, world.means, source)
         actions = world.slate.columns.T.copy()
         arm = learner.choose(actions)
-        learner.learn(actions[arm], pay(world.params, world.means[arm], source))
+        learn(learner, actions[arm], pay(world.params, world.means[arm], source))
         arms.append(arm)
         regret += world.means.max() - world.means[arm]
     return arms, regret
+
+
+def learn(learner: Learner, x: Any, reward: Any) -> None:
+    """A row of somebody who has never come before, said to whoever counts people."""
+    if getattr(learner.config, "person_rounds", None) is None:
+        learner.learn(x, reward)
+    else:
+        learner.learn(x, reward, person=f"p{learner.diagnostics().rows}")
 
 
 def contents(learner: Learner) -> list[np.ndarray]:
@@ -49,3 +60,9 @@ def first_release(config: Policy) -> int:
     """The row after which the first view is released."""
     params: Any = config.plan().params
     return int(params.times[0]) if hasattr(params, "times") else 1
+
+
+def row_event(config: Policy) -> Any:
+    """What is released about one row: the event of a person is that of a row, counted several times."""
+    event: Event = config.plan().event
+    return event.event if isinstance(event, PersonEvent) else event

@@ -13,8 +13,10 @@ from scipy import stats
 from tacit._kernel import kernel
 from tacit.core.round import learn_round
 from tacit.noise import stream
+from tacit.privacy.event import SegmentsEvent, TreeEvent, WishartTreeEvent
 
-from .runs import first_release
+from .conftest import NOISY
+from .runs import first_release, row_event
 
 LEVEL = 1e-6
 RUNS = 600
@@ -26,7 +28,7 @@ def _feed(params, vault, view, x, report, noise, rows):
         learn_round(params, vault, view, x, 0.0, report, noise)
 
 
-def released_noise(config, rows: int, runs: int, spoil=None) -> tuple[np.ndarray, np.ndarray, int]:
+def released_noise(config, rows: int, runs: int, spoil=None, remembers_all=False) -> tuple[np.ndarray, np.ndarray, int]:
     """Noise in the view after `rows` rows, in `runs` learners: matrices, vectors, and the stage of that view.
 
     The rows are x = 0.3·e_1 with reward 0, so the exact sums are known; what is left of V and V·θ̃ is noise.
@@ -37,31 +39,62 @@ def released_noise(config, rows: int, runs: int, spoil=None) -> tuple[np.ndarray
     x = np.zeros(dim)
     x[0] = 0.3
     matrices, vectors = np.zeros((runs, dim, dim)), np.zeros((runs, dim))
-    stage = 0
+    (gram, vector), middle, stage = public_sums(config), centre(config), 0
     for run in range(runs):
         vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
         _feed(params, vault, view, x, report, stream(run, 0, 1), rows)
         stage = int(view.stage[0])
         upper = np.triu(view.factor)
         released = upper.T @ upper
-        place = min(stage - 1, len(params.confidence.regulariser) - 1)
-        exact = np.outer(x, x) * rows + np.eye(dim) * params.confidence.regulariser[place]
-        matrices[run] = released - exact
-        vectors[run] = released @ view.theta * params.bounds.reward_scale
+        matrices[run] = released - gram
+        vectors[run] = released @ view.theta * params.bounds.reward_scale - vector
+    place = min(stage - 1, len(params.confidence.regulariser) - 1)
+    matrices -= np.eye(dim) * (params.confidence.regulariser[place] + middle)
+    matrices -= np.outer(x, x) * (rows if remembers_all else remembered(config, stage, rows))
     return matrices, vectors, stage
 
 
+def public_sums(config) -> tuple[np.ndarray, np.ndarray]:
+    """What a prior puts into every view: its matrix, and its vector in the unit of the released one."""
+    prior = getattr(config, "prior", None)
+    if prior is None:
+        return np.zeros((config.dim, config.dim)), np.zeros(config.dim)
+    return np.array(prior.gram), np.array(prior.vector) * config.reward_scale
+
+
+def remembered(config, stage: int, rows: int) -> int:
+    """How many rows the view holds: all of them, or those of the last few segments."""
+    window = getattr(config, "window", None)
+    if window is None or stage <= window:
+        return rows
+    return rows - int(config.plan().params.times[stage - window - 1])
+
+
+def centre(config) -> float:
+    """The mean of the noise on the diagonal: a Wishart matrix W(L̃²·I, mk) has mk·L̃² there, a Gaussian one nothing."""
+    event = row_event(config)
+    return event.nodes * event.degrees * event.sensitivity if isinstance(event, WishartTreeEvent) else 0.0
+
+
 def expected_deviation(config, stage: int, rows: int) -> float:
-    """τ of the view, from the plan's scale and the mechanism's public design."""
-    event = config.plan().event
-    if hasattr(event, "nodes"):
+    """τ of the view, from the recorded event and the mechanism's public design.
+
+    Wishart noise of mk degrees of freedom is Gaussian for the purposes of this test: mk is in the hundreds of
+    thousands, its skewness √(8/mk) below a hundredth.
+    """
+    event = row_event(config)
+    if isinstance(event, WishartTreeEvent):
+        return event.sensitivity * np.sqrt(event.nodes * event.degrees)
+    if isinstance(event, TreeEvent):
         return event.scale * np.sqrt(rows.bit_count())
+    if isinstance(event, SegmentsEvent):
+        return event.scale * np.sqrt(min(stage, config.window))
     return event.scale * event.design.row_norm(stage)
 
 
-def p_values(config, rows: int, spoil=None) -> list[float]:
+def p_values(config, rows: int, spoil=None, remembers_all=False) -> list[float]:
     """Of the variance of diagonal, off-diagonal and vector, and of the shape of all together."""
-    matrices, vectors, stage = released_noise(config, rows, RUNS, spoil)
+    matrices, vectors, stage = released_noise(config, rows, RUNS, spoil, remembers_all)
     deviation = expected_deviation(config, stage, rows)
     upper = np.triu_indices(config.dim, 1)
     groups = [
@@ -78,39 +111,53 @@ def p_values(config, rows: int, spoil=None) -> list[float]:
 
 
 def later_rows(config) -> list[int]:
-    """The first view, and one a few releases on."""
+    """The first view, and one a few releases on: so far on that whoever forgets has forgotten."""
     params = config.plan().params
-    return [first_release(config), int(params.times[5]) if hasattr(params, "times") else 7]
+    later = (getattr(config, "window", None) or 3) + 2
+    return [first_release(config), int(params.times[later]) if hasattr(params, "times") else 7]
 
 
-def test_released_noise_has_the_calibrated_law(private_config):
-    for rows in later_rows(private_config):
-        assert min(p_values(private_config, rows)) > LEVEL
+def with_noise_times(params, factor: float):
+    """The broken twin: noise whose deviation is so many times the calibrated one, about the same mean."""
+    if hasattr(params, "buffers"):
+        return params._replace(buffers=params.buffers._replace(scale=params.buffers.scale * factor))
+    if hasattr(params, "masks"):
+        masks = params.masks
+        degrees, parameter = round(masks.degrees / factor**2), masks.parameter * factor**2
+        return params._replace(masks=masks._replace(degrees=degrees, parameter=parameter))
+    return params._replace(scale=params.scale * factor)
+
+
+def test_released_noise_has_the_calibrated_law(noisy_config):
+    for rows in later_rows(noisy_config):
+        assert min(p_values(noisy_config, rows)) > LEVEL
 
 
 @pytest.mark.parametrize("factor", [0.9, 1.1])
-def test_the_noise_test_rejects_a_scale_off_by_ten_percent(private_config, factor):
-    def spoil(params):
-        if hasattr(params, "buffers"):
-            return params._replace(buffers=params.buffers._replace(scale=params.buffers.scale * factor))
-        return params._replace(scale=params.scale * factor)
-
-    assert min(p_values(private_config, later_rows(private_config)[0], spoil)) < LEVEL
+def test_the_noise_test_rejects_a_scale_off_by_ten_percent(noisy_config, factor):
+    rows = later_rows(noisy_config)[0]
+    assert min(p_values(noisy_config, rows, lambda params: with_noise_times(params, factor))) < LEVEL
 
 
-def test_no_exact_sum_gets_out(private_config):
+@pytest.mark.parametrize("forgetful", [config for config in NOISY if getattr(config, "window", None)], ids=repr)
+def test_the_noise_test_rejects_a_window_that_forgets_nothing(forgetful):
+    """Rows that should be gone weigh in the matrix: held against the sums of all rows, the same views are rejected."""
+    assert min(p_values(forgetful, later_rows(forgetful)[1], remembers_all=True)) < LEVEL
+
+
+def test_no_exact_sum_gets_out(noisy_config):
     """Two learners with the same noise and different data differ in their views by the data alone: noise is added once,
     to everything that is released."""
-    plan = private_config.plan()
-    rows = first_release(private_config)
+    plan = noisy_config.plan()
+    rows = first_release(noisy_config)
     released = []
     for first in (0.0, 0.5):
         vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
-        x = np.zeros(private_config.dim)
+        x = np.zeros(noisy_config.dim)
         x[1] = first
         _feed(plan.params, vault, view, x, report, stream(9, 0, 1), rows)
         upper = np.triu(view.factor)
         released.append(upper.T @ upper)
-    change = np.zeros((private_config.dim, private_config.dim))
+    change = np.zeros((noisy_config.dim, noisy_config.dim))
     change[1, 1] = 0.25 * rows
     np.testing.assert_allclose(released[1] - released[0], change, atol=1e-8 * np.abs(released[0]).max())

@@ -89,9 +89,9 @@ def test_confidence_numbers_are_the_formulas():
     np.testing.assert_allclose(found.regulariser[at], 2.5 * top)
     np.testing.assert_allclose(found.repair[at], top)
     np.testing.assert_allclose(found.bias[at], 0.7 * np.sqrt(3.5 * top) + gamma)
-    assert found.log_floor == pytest.approx(5 * math.log(1.5 * top[0]))
+    assert found.log_floor[0] == pytest.approx(5 * math.log(1.5 * top[0]))
     assert found.noise_level == 0.4
-    assert found.log_term == pytest.approx(2 * math.log(2 / 5e-6))
+    assert found.log_term[0] == pytest.approx(2 * math.log(2 / 5e-6))
 
 
 def test_failure_probability_defaults_to_one_over_the_horizon():

@@ -1,9 +1,12 @@
-"""A live policy: vault, view and a source of noise, behind `choose` and `learn`."""
+"""A live policy: vault, view and a source of noise, behind `choose` and `learn`, or `decide` and `reward`."""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -11,20 +14,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._kernel import entry
-from tacit._types import Floats
-from tacit._validate import real
+from tacit._types import Floats, Ints
+from tacit._validate import real, whole
+from tacit.core.decisions import Decision, Decisions
+from tacit.core.inputs import as_floats, not_finite
+from tacit.core.people import People
 from tacit.core.policy import Policy
 from tacit.core.round import (
     CLIPPED_ACTIONS,
     CLIPPED_REWARDS,
     LARGEST,
+    RELEASED,
     REPAIRS,
     ROWS,
+    choose_block,
     choose_checked,
+    first_unfit,
     learn_checked,
 )
 from tacit.core.slate import Slate, slate
-from tacit.errors import BadInput, HorizonSpent, OutOfBounds, VaultSealed
+from tacit.errors import BadInput, HorizonSpent, Moved, OutOfBounds, VaultSealed
 from tacit.noise import Stream, Tape, refill, stream, tape
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
@@ -32,13 +41,11 @@ from tacit.privacy.guarantee import Guarantee
 #: A tape is laid out for at least so many numbers at a time.
 _TAPE = 256
 
-_FLOAT64 = np.dtype(np.float64)
-
 #: Which stream of a trial is which: `stream(seed, trial, purpose)`.
-ENVIRONMENT, POLICY = 0, 1
+ENVIRONMENT, POLICY, FORK = 0, 1, 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnostics:
     """VAULT: these numbers depend on people's data and are not covered by the guarantee. Do not publish them."""
 
@@ -46,13 +53,27 @@ class Diagnostics:
     clipped_actions: int
     clipped_rewards: int
     repairs: int
+    views: int  #: released so far
+    view_age: int  #: rows learned since the last of them
+    pending: int  #: decisions that wait for a reward
+    people: int  #: persons seen; 0 where the unit is the round
+    dropped: int  #: rows learned as zeros because their person had had enough
+    expired: int  #: decisions whose reward never came
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+        return f"Diagnostics(VAULT, not private, do not publish: {facts})"
 
 
 class Learner:
     """A policy at work. `choose` reads the view, `learn` writes the vault, and only a release connects the two.
 
-    Made by `config.start()`. Safe to call from several threads (calls wait for each other). It cannot be pickled,
-    copied or printed with its contents: a second copy would release the same sums under the same noise.
+    Two ways to work with it. `choose` and `learn` are for callers who keep their own books: which action was taken, and
+    that its reward is learned once. `decide` and `reward` keep these books here.
+
+    Made by `config.start()` or `tacit.resume`. Safe to call from several threads (calls wait for each other). It cannot
+    be pickled, copied or printed with its contents: a second copy would release the same sums under the same noise.
+    What may leave the process is an encrypted `checkpoint`, which ends this learner.
     """
 
     def __init__(self, config: Policy, *, seed: int | None) -> None:
@@ -61,19 +82,34 @@ class Learner:
         self._vault = plan.vault()
         self._view = plan.view()
         self._report = np.zeros(plan.report_size)
+        self._dim: int = config.dim  # type: ignore[attr-defined]
+        self._strict: bool = getattr(config, "strict", False)
+        self._nothing = np.zeros(self._dim)  # the row of who is not learned from
         self._noise: Stream | Tape
         if seed is None:
             draws = plan.draws
-            self._noise = tape(max(_TAPE, draws.choose_normals, draws.learn_normals), max(_TAPE, draws.choose_uniforms))
+            self._noise = tape(
+                max(_TAPE, draws.choose_normals, draws.learn_normals + draws.first_normals),
+                max(_TAPE, draws.choose_uniforms, draws.learn_uniforms + draws.first_uniforms),
+            )
         else:
             self._noise = stream(seed, 0, POLICY)
+        self._seed = seed
         self._seeded = seed is not None
+        rounds = getattr(config, "person_rounds", None)
+        self._people = None if rounds is None else People(rounds, getattr(config, "one_row_per_segment", False))
+        self._decisions = Decisions()
+        self._served = self._dropped = self._expired = 0
+        self._released_at = 0  # rows there were at the last release
+        self._copies = 1
+        self._moved = False
         self._slates: dict[int, Slate] = {}
-        self._served = 0
         self._lock = Lock()
         self._choose: Callable[..., int] | None = None  # machine code, found on first use
-        self._learn: Callable[..., bool] | None = None
-        self._dim: int = config.dim  # type: ignore[attr-defined]
+        self._choose_block: Callable[..., None] | None = None
+        self._learn: Callable[..., int] | None = None
+
+    # What it is -------------------------------------------------------------------------------------------------
 
     @property
     def config(self) -> Policy:
@@ -81,13 +117,19 @@ class Learner:
         return self._config
 
     @property
+    def copies(self) -> int:
+        """How many learners have gone on from one past, as far as this one knows: 1 unless it was resumed as a fork."""
+        return self._copies
+
+    @property
     def guarantee(self) -> Guarantee:
-        """What is promised to the people this learner learns from."""
-        return self._plan.guarantee.with_seed() if self._seeded else self._plan.guarantee
+        """What is promised to the people this learner, with all copies it knows of, learns from."""
+        guarantee = self._plan.guarantee_for(self._copies)
+        return guarantee.with_seed() if self._seeded else guarantee
 
     def card(self) -> Card:
         """The privacy card of this learner."""
-        return self._config.card(seeded=self._seeded)
+        return self._config.card(seeded=self._seeded, copies=self._copies)
 
     @property
     def view(self) -> Any:
@@ -98,65 +140,300 @@ class Learner:
             part.setflags(write=False)
         return type(self._view)(*copies)
 
-    def choose(self, actions: ArrayLike) -> int:
-        """The index of the action to take, of `actions` of shape (K, dim)."""
-        rows = self._rows(actions)
-        plan = self._plan
-        with self._lock:
-            if plan.limit is not None and self._served >= plan.limit:
-                raise HorizonSpent(f"All {plan.limit:,} rounds are served; {plan.limit_hint}")
-            arms = rows.shape[0]
-            room = self._slates.get(arms)
-            if room is None:
-                # One slate per number of actions, but not without bound.
-                if len(self._slates) >= 16:
-                    self._slates.clear()
-                room = self._slates[arms] = slate(self._dim, arms)
-            if not self._seeded:
-                refill(self._noise, plan.draws.choose_normals, plan.draws.choose_uniforms)  # type: ignore[arg-type]
-            if self._choose is None:
-                self._choose = entry(choose_checked, plan.params, self._view, rows, room, self._noise)
-            arm: int = self._choose(plan.params, self._view, rows, room, self._noise)
-            if arm < 0:
-                raise BadInput(_not_finite("actions", rows))
-            self._served += 1
-        return arm
-
-    def learn(self, x: ArrayLike, reward: float) -> None:
-        """Learn that the action `x`, of shape (dim,), earned `reward`. Any time after the choice, in any order.
-
-        Whether and when a row comes must not depend on what is in it: a decision whose reward never comes is learned
-        as a row of zeros.
-        """
-        row = self._row(x)
-        plan = self._plan
-        if type(reward) is not float:
-            reward = real("reward", reward)
-        if getattr(self._config, "strict", False):
-            self._refuse_out_of_bounds(row, reward)
-        with self._lock:
-            if plan.limit is not None and self._vault.counters[ROWS] >= plan.limit:
-                raise HorizonSpent(f"All {plan.limit:,} rows are learned; {plan.limit_hint}")
-            if not self._seeded:
-                refill(self._noise, plan.draws.learn_normals, 0)  # type: ignore[arg-type]
-            arguments = (plan.params, self._vault, self._view, row, reward, self._report, self._noise)
-            if self._learn is None:
-                self._learn = entry(learn_checked, *arguments)
-            if not self._learn(*arguments):
-                raise BadInput(_not_finite("x and reward", np.append(row, reward)))
+    @property
+    def pending(self) -> int:
+        """How many decisions are open."""
+        return len(self._decisions)
 
     def diagnostics(self) -> Diagnostics:
         """Counts for the operator's eyes only: they come from the vault and are not private."""
-        counters = self._vault.counters
-        return Diagnostics(
-            rows=int(counters[ROWS]),
-            clipped_actions=int(counters[CLIPPED_ACTIONS]),
-            clipped_rewards=int(counters[CLIPPED_REWARDS]),
-            repairs=int(counters[REPAIRS]),
+        with self._lock:
+            counters = self._vault.counters
+            return Diagnostics(
+                rows=int(counters[ROWS]),
+                clipped_actions=int(counters[CLIPPED_ACTIONS]),
+                clipped_rewards=int(counters[CLIPPED_REWARDS]),
+                repairs=int(counters[REPAIRS]),
+                views=int(self._view.stage[0]),
+                view_age=int(counters[ROWS]) - self._released_at,
+                pending=len(self._decisions),
+                people=0 if self._people is None else len(self._people),
+                dropped=self._dropped,
+                expired=self._expired,
+            )
+
+    # For callers who keep their own books -----------------------------------------------------------------------
+
+    def choose(self, actions: ArrayLike) -> int:
+        """The index of the action to take, of `actions` of shape (K, dim)."""
+        rows = self._rows(actions)
+        with self._lock:
+            return self._pick(rows)
+
+    def choose_many(self, actions: ArrayLike) -> Ints:
+        """The indices of the actions to take, one for each of N sets: `actions` of shape (N, K, dim).
+
+        All on the view there is now, and what N calls of `choose` would give. If any number is bad, or if fewer than N
+        rounds are left, none is served.
+        """
+        block = as_floats("actions", actions)
+        if block.ndim != 3 or block.shape[2] != self._dim:
+            raise BadInput(f"Expected actions of shape (N, K, {self._dim}), got {block.shape}.")
+        count, offered, _ = block.shape
+        if offered == 0:
+            raise BadInput(f"Expected at least one action in each set, got empty sets: shape {block.shape}.")
+        arms = np.zeros(count, np.int64)
+        numbers = block.reshape(-1)
+        if first_unfit(numbers) >= 0:
+            raise not_finite("actions", numbers)
+        plan = self._plan
+        with self._lock:
+            self._refuse_moved()
+            if plan.limit is not None and self._served + count > plan.limit:
+                raise HorizonSpent(
+                    f"Expected at most {_rounds_left(plan.limit - self._served)} of {plan.limit:,}, got {count:,} "
+                    f"sets of actions; {plan.limit_hint}"
+                )
+            room = self._slate(offered)
+            for start, stop in self._portions(count):
+                if not self._seeded:
+                    size, draws = stop - start, plan.draws
+                    self._lay_out(size * draws.choose_normals, size * draws.choose_uniforms)
+                arguments = (plan.params, self._view, block[start:stop], room, self._noise, arms[start:stop])
+                if self._choose_block is None:
+                    self._choose_block = entry(choose_block, *arguments)
+                self._choose_block(*arguments)
+            self._served += count
+        return arms
+
+    def learn(self, x: ArrayLike, reward: float, person: str | int | bytes | None = None) -> None:
+        """Learn that the action `x`, of shape (dim,), earned `reward`. Any time after the choice, in any order.
+
+        Whether and when a row comes must not depend on what is in it: a decision whose reward never comes is learned
+        as a row of zeros. Learn each reward once: the price of one round does not cover two rows of it.
+
+        `person` is who it was, where the configuration has `person_rounds`: rows beyond that number, and with
+        `one_row_per_segment` a second one between two releases, count as rows of zeros.
+        """
+        row = self._row(x)
+        if type(reward) is not float:
+            reward = real("reward", reward)
+        if self._strict:
+            self._refuse_long(row)
+            self._refuse_large(reward)
+        if person is None and self._people is None:
+            with self._lock:
+                self._refuse_moved()
+                self._refuse_beyond(1)
+                if not self._tick(row, reward):
+                    raise not_finite("x and reward", np.append(row, reward))
+            return
+        token = self._token(person)
+        # Looked at here and not in the kernel: whether a row counts for its person must be known before it does.
+        numbers = np.append(row, reward)
+        if first_unfit(numbers) >= 0:
+            raise not_finite("x and reward", numbers)
+        with self._lock:
+            self._refuse_moved()
+            self._refuse_beyond(1)
+            self._absorb(row, reward, token)
+
+    # Books kept here --------------------------------------------------------------------------------------------
+
+    def decide(self, actions: ArrayLike, person: str | int | bytes | None = None) -> Decision:
+        """Choose of `actions`, of shape (K, dim), and remember the choice until `reward` or `expire` closes it.
+
+        `person` is who it is for, where the configuration has `person_rounds`. With `strict` all actions must lie
+        within the bounds, as any of them may be the one that is learned.
+        """
+        rows = np.array(self._rows(actions))  # a copy: what was checked must be what is learned
+        token = self._token(person)
+        if self._strict:
+            for row in rows:
+                self._refuse_long(row)
+        with self._lock:
+            arm = self._pick(rows)
+            return Decision(self._decisions.open(rows[arm].copy(), token), arm)
+
+    def reward(self, decision: Decision | str, value: float) -> None:
+        """Learn what a decision earned, given the decision or its id: any time, in any order, and exactly once.
+
+        A second reward, the same or another, is refused with `AlreadyClosed`: it would be two rows of one round, which
+        the price of one round does not cover.
+        """
+        value = real("value", value)
+        if not abs(value) <= LARGEST:
+            raise BadInput("Expected value within 1e100 of zero, got one beyond. Nothing was changed.")
+        if self._strict:
+            self._refuse_large(value)
+        with self._lock:
+            self._refuse_moved()
+            identity, found = self._decisions.find(decision)
+            self._refuse_beyond(1)
+            self._decisions.close(identity)
+            self._absorb(found.x, value, found.person)
+
+    def expire(self, decision: Decision | str) -> None:
+        """Close a decision whose reward will not come: it is learned as a row of zeros.
+
+        It must still be a row, since whether a row comes must not depend on what would be in it; and it counts for its
+        person, as it would have with a reward. Once expired, a reward that comes after all is refused.
+        """
+        with self._lock:
+            self._refuse_moved()
+            identity, found = self._decisions.find(decision)
+            self._refuse_beyond(1)
+            self._expire(identity, found.person)
+
+    def expire_all(self, *, older_than: int) -> int:
+        """Expire every open decision made more than `older_than` decisions ago, oldest first; returns how many.
+
+        The last decision was made one decision ago: `older_than=0` expires all.
+        """
+        count = whole("older_than", older_than, low=0)
+        with self._lock:
+            self._refuse_moved()
+            found = self._decisions.older_than(count)
+            self._refuse_beyond(len(found))
+            for identity, pending in found:
+                self._expire(identity, pending.person)
+        return len(found)
+
+    # Going on elsewhere -----------------------------------------------------------------------------------------
+
+    def checkpoint(self, path: str | os.PathLike[str], key: bytes, *, keep_running: bool = False) -> Path:
+        """Write everything this learner is to a new file, encrypted under `key` (32 bytes: `tacit.new_key()`).
+
+        The learner then lives on in the file, and this one refuses to work: `tacit.resume(path, key)` continues it,
+        once. With `keep_running` this one goes on; resuming the file is then a fork, which has a price.
+
+        If anything fails the learner is as it was and no file is left.
+        """
+        from tacit.core.checkpoint import save
+
+        with self._lock:
+            self._refuse_moved()
+            return save(self, path, key, keep_running=keep_running)
+
+    # One round --------------------------------------------------------------------------------------------------
+
+    def _pick(self, rows: Floats) -> int:
+        plan = self._plan
+        if self._moved:
+            self._refuse_moved()
+        if plan.limit is not None and self._served >= plan.limit:
+            raise HorizonSpent(f"All {plan.limit:,} rounds are served; {plan.limit_hint}")
+        room = self._slates.get(rows.shape[0])
+        if room is None:
+            room = self._slate(rows.shape[0])
+        if not self._seeded:
+            self._lay_out(plan.draws.choose_normals, plan.draws.choose_uniforms)
+        if self._choose is None:
+            self._choose = entry(choose_checked, plan.params, self._view, rows, room, self._noise)
+        arm: int = self._choose(plan.params, self._view, rows, room, self._noise)
+        if arm < 0:
+            raise not_finite("actions", rows)
+        self._served += 1
+        return arm
+
+    def _absorb(self, row: Floats, reward: float, token: bytes | None) -> None:
+        """Learn a row whose numbers have been checked, or zeros in its place if its person has had enough.
+
+        The person is counted first: an interrupt in between leaves a row out, and never one too many in.
+        """
+        if token is not None:
+            assert self._people is not None
+            if not self._people.admit_token(token, int(self._view.stage[0])):
+                self._dropped += 1
+                row, reward = self._nothing, 0.0
+        self._tick(row, reward)
+
+    def _expire(self, identity: str, token: bytes | None) -> None:
+        self._decisions.close(identity)
+        self._expired += 1
+        self._absorb(self._nothing, 0.0, token)
+
+    def _tick(self, row: Floats, reward: float) -> int:
+        """One row, whatever is in it: the clock of releases runs on rows alone."""
+        plan = self._plan
+        if not self._seeded:
+            draws = plan.draws
+            if self._vault.counters[ROWS] == 0:
+                self._lay_out(draws.learn_normals + draws.first_normals, draws.learn_uniforms + draws.first_uniforms)
+            else:
+                self._lay_out(draws.learn_normals, draws.learn_uniforms)
+        arguments = (plan.params, self._vault, self._view, row, reward, self._report, self._noise)
+        if self._learn is None:
+            self._learn = entry(learn_checked, *arguments)
+        outcome = self._learn(*arguments)
+        if outcome == RELEASED:
+            self._released_at = int(self._vault.counters[ROWS])
+        return outcome
+
+    def _lay_out(self, normals: int, uniforms: int) -> None:
+        refill(self._noise, normals, uniforms)  # type: ignore[arg-type]
+
+    def _slate(self, arms: int) -> Slate:
+        room = self._slates.get(arms)
+        if room is None:
+            # One slate per number of actions, but not without bound.
+            if len(self._slates) >= 16:
+                self._slates.clear()
+            room = self._slates[arms] = slate(self._dim, arms)
+        return room
+
+    def _portions(self, count: int) -> list[tuple[int, int]]:
+        """Stretches of rounds whose noise fits the tape: it does not grow with the number of rounds asked for."""
+        size = max(count, 1)
+        if isinstance(self._noise, Tape):
+            draws = self._plan.draws
+            for room, each in (
+                (len(self._noise.normals), draws.choose_normals),
+                (len(self._noise.uniforms), draws.choose_uniforms),
+            ):
+                if each > 0:
+                    size = min(size, room // each)
+        return [(start, min(start + size, count)) for start in range(0, count, size)]
+
+    # What is refused --------------------------------------------------------------------------------------------
+
+    def _refuse_moved(self) -> None:
+        if self._moved:
+            raise Moved(
+                "This learner went on in a checkpoint, and would release the same sums a second time. Resume it there "
+                "with tacit.resume(path, key)."
+            )
+
+    def _refuse_beyond(self, rows: int) -> None:
+        limit = self._plan.limit
+        if limit is None:
+            return
+        left = limit - self._vault.counters[ROWS]
+        if left >= rows:
+            return
+        if left <= 0:
+            raise HorizonSpent(f"All {limit:,} rows are learned; {self._plan.limit_hint}")
+        raise HorizonSpent(
+            f"Expected to learn at most {left:,} more of {limit:,} rows, got {rows:,}; {self._plan.limit_hint}"
         )
 
+    def _token(self, person: object) -> bytes | None:
+        if self._people is not None:
+            if person is None:
+                raise BadInput(
+                    "Expected a person (a str, an int or bytes): the guarantee is for persons, whose rows are counted. "
+                    "Nothing was changed."
+                )
+            return self._people.token(person)
+        if person is not None:
+            raise BadInput(
+                "Expected no person: the unit is the round, and nobody's rounds are counted. "
+                "Configure person_rounds=k to protect a person with up to k rounds."
+            )
+        return None
+
     def _rows(self, actions: ArrayLike) -> Floats:
-        rows = _as_floats("actions", actions)
+        rows = as_floats("actions", actions)
         if rows.ndim != 2 or rows.shape[1] != self._dim:
             raise BadInput(f"Expected actions of shape (K, {self._dim}), got {rows.shape}.")
         if rows.shape[0] == 0:
@@ -164,28 +441,31 @@ class Learner:
         return rows
 
     def _row(self, x: ArrayLike) -> Floats:
-        row = _as_floats("x", x)
+        row = as_floats("x", x)
         if row.shape != (self._dim,):
             raise BadInput(
                 f"Expected x of shape ({self._dim},), got {row.shape}. Pass the chosen action itself: actions[arm]."
             )
         return row
 
-    def _refuse_out_of_bounds(self, row: Floats, reward: float) -> None:
-        norm, bound = self._config.action_norm, self._config.reward_bound  # type: ignore[attr-defined]
-        length = float(np.linalg.norm(row))
-        if length > norm * (1 + 1e-9):
+    def _refuse_long(self, row: Floats) -> None:
+        norm = self._config.action_norm  # type: ignore[attr-defined]
+        if math.hypot(*row.tolist()) > norm * (1 + 1e-9):
             raise OutOfBounds(f"Expected an action of norm <= {norm:g} (strict), got one above it. Rescale actions.")
+
+    def _refuse_large(self, reward: float) -> None:
+        bound = self._config.reward_bound  # type: ignore[attr-defined]
         if abs(reward) > bound:
             raise OutOfBounds(f"Expected |reward| <= {bound:g} (strict), got one above it. Rescale rewards.")
 
     def __repr__(self) -> str:
-        return f"<Learner of {self._config!r}: {int(self._view.stage[0]):,} views released>"
+        state = ", moved to a checkpoint" if self._moved else ""
+        return f"<Learner of {self._config!r}: {int(self._view.stage[0]):,} views released{state}>"
 
     def __reduce__(self) -> NoReturn:
         raise VaultSealed(
             "A learner cannot be pickled or copied: a copy would release the same sums under the same noise. "
-            "Pickle its config instead, and start a new learner."
+            "Move it with learner.checkpoint(path, key), or pickle its config and start a new learner."
         )
 
     def __deepcopy__(self, memo: object) -> NoReturn:
@@ -195,21 +475,5 @@ class Learner:
         self.__reduce__()
 
 
-def _as_floats(name: str, values: ArrayLike) -> Floats:
-    """The values as float64, C-contiguous and aligned: what the kernels were compiled for, and nothing else will do."""
-    if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.carray:
-        return values
-    try:
-        found = np.asarray(values)
-    except ValueError:
-        raise BadInput(f"Expected {name} to be an array of numbers, got a ragged {type(values).__name__}.") from None
-    if found.dtype.kind not in "fiu":
-        raise BadInput(f"Expected {name} to be an array of numbers, got {type(values).__name__} of {found.dtype}.")
-    return np.array(found, dtype=np.float64, order="C")
-
-
-def _not_finite(name: str, values: Floats) -> str:
-    flat = values.ravel()
-    at = int(np.flatnonzero(~(np.abs(flat) <= LARGEST))[0])
-    what = "NaN" if np.isnan(flat[at]) else "an infinity" if np.isinf(flat[at]) else "a number beyond 1e100"
-    return f"Expected {name} to be finite numbers, got {what} at position {at}. Nothing was changed."
+def _rounds_left(count: int) -> str:
+    return "1 more round" if count == 1 else f"{count:,} more rounds"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.privacy.event import Event
+from tacit.privacy.event import Event, ForkedEvent
 from tacit.privacy.guarantee import Guarantee
 
 
@@ -17,6 +17,9 @@ class Draws:
     choose_normals: int = 0
     choose_uniforms: int = 0
     learn_normals: int = 0
+    learn_uniforms: int = 0
+    first_normals: int = 0  #: the very first `learn` needs so many more
+    first_uniforms: int = 0
 
 
 @dataclass(frozen=True)
@@ -36,3 +39,16 @@ class Plan:
     noise_scales: Mapping[str, float] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def event_for(self, copies: int) -> Event:
+        """What is released when so many copies of the learner go on from one past."""
+        return self.event if copies == 1 else ForkedEvent(self.event, copies)
+
+    def guarantee_for(self, copies: int) -> Guarantee:
+        """The guarantee of so many copies of the learner together, priced afresh."""
+        if copies == 1 or not self.guarantee.private:
+            return self.guarantee
+        one = self.guarantee
+        return Guarantee.priced(
+            self.event_for(copies), trust=one.trust, protects=one.protects, unit=one.unit, delta=one.delta
+        )

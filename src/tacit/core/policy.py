@@ -59,17 +59,24 @@ class Policy(Settings, ABC):
 
         return Learner(self, seed=None if seed is None else whole("seed", seed, low=0))
 
-    def card(self, *, seeded: bool = False) -> Card:
-        """What a privacy officer reads before signing."""
+    def card(self, *, seeded: bool = False, copies: int = 1) -> Card:
+        """What a privacy officer reads before signing. `copies`: learners that went on from one checkpoint."""
         plan = self.plan()
+        guarantee = plan.guarantee_for(copies)
+        notes = plan.notes
+        if copies > 1:
+            notes += (
+                f"Resumed as a fork: {copies} copies of this learner have gone on from one past, and all of them "
+                "together are priced here.",
+            )
         return Card(
             policy=self.slug,
             calibration=self.calibrated,
-            guarantee=plan.guarantee.with_seed() if seeded else plan.guarantee,
+            guarantee=guarantee.with_seed() if seeded else guarantee,
             claimed=self.promise,
             noise_scale=plan.noise_scale,
             noise_scales=plan.noise_scales,
-            events=(plan.event.describe(),),
+            events=(plan.event_for(copies).describe(),),
             assumptions=plan.assumptions,
-            notes=plan.notes,
+            notes=notes,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tacit._kernel import kernel
-from tacit._types import Floats
+from tacit._types import Floats, Ints
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
 
@@ -15,6 +15,9 @@ LARGEST = 1e100
 #: Places in `vault.counters`. All of them depend on people's data, so they belong to the vault.
 ROWS, CLIPPED_ACTIONS, CLIPPED_REWARDS, REPAIRS = 0, 1, 2, 3
 COUNTERS = 4
+
+#: What `learn_checked` says: nothing was changed; a row was learned; and a view was released after it.
+REFUSED, LEARNED, RELEASED = 0, 1, 2
 
 
 @kernel
@@ -38,12 +41,34 @@ def choose_checked(params: Any, view: Any, rows: Floats, slate: Slate, noise: An
 
 
 @kernel
-def learn_checked(params: Any, vault: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> bool:
-    """`learn_round`, or False, with nothing changed, if any number is not finite."""
+def first_unfit(numbers: Floats) -> int:
+    """The place of the first number that is not finite or too large, −1 if there is none."""
+    for i in range(numbers.shape[0]):
+        if not abs(numbers[i]) <= LARGEST:
+            return i
+    return -1
+
+
+@kernel
+def choose_block(params: Any, view: Any, block: Floats, slate: Slate, noise: Any, arms: Ints) -> None:
+    """`choose` for each set of actions in `block` of shape (N, K, dim): what N calls would give, from the noise that
+    they would draw. The numbers must have been checked."""
+    count, offered, dim = block.shape
+    for n in range(count):
+        for k in range(offered):
+            for i in range(dim):
+                slate.columns[i, k] = block[n, k, i]
+        arms[n] = choose(params, view, slate, noise)
+
+
+@kernel
+def learn_checked(params: Any, vault: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> int:
+    """`learn_round`, and whether a view came of it; REFUSED, with nothing changed, if any number is not finite."""
     if not abs(reward) <= LARGEST:
-        return False
+        return REFUSED
     for i in range(x.shape[0]):
         if not abs(x[i]) <= LARGEST:
-            return False
+            return REFUSED
+    before = view.stage[0]
     learn_round(params, vault, view, x, reward, report, noise)
-    return True
+    return LEARNED if view.stage[0] == before else RELEASED

@@ -27,8 +27,9 @@ class Settings:
         return {self.kind: self.slug, **self.options()}
 
     def options(self) -> dict[str, Any]:
-        """The settings under their own names."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """The settings under their own names, ready for JSON."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value.to_dict() if hasattr(value, "to_dict") else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> Self:

@@ -1,12 +1,17 @@
 """Worlds to learn in: what actions come, and what they pay."""
 
 from tacit._validate import known
+from tacit.environments.drifting_sphere import DriftingSphere
 from tacit.environments.environment import Environment
 from tacit.environments.fixed_arms import FixedArms
+from tacit.environments.orthogonal_arms import OrthogonalArms
 from tacit.environments.sphere import Sphere
+from tacit.environments.two_contexts import TwoContexts
+
+_KINDS: tuple[type[Environment], ...] = (Sphere, FixedArms, DriftingSphere, OrthogonalArms, TwoContexts)
 
 #: Every environment by the name it has on the command line.
-CATALOGUE: dict[str, type[Environment]] = {kind.slug: kind for kind in (Sphere, FixedArms)}
+CATALOGUE: dict[str, type[Environment]] = {kind.slug: kind for kind in _KINDS}
 
 
 def environment(slug: str) -> type[Environment]:
@@ -14,4 +19,13 @@ def environment(slug: str) -> type[Environment]:
     return CATALOGUE[known("environment", slug, CATALOGUE, see="`tacit environments` lists them.")]
 
 
-__all__ = ["CATALOGUE", "Environment", "FixedArms", "Sphere", "environment"]
+__all__ = [
+    "CATALOGUE",
+    "DriftingSphere",
+    "Environment",
+    "FixedArms",
+    "OrthogonalArms",
+    "Sphere",
+    "TwoContexts",
+    "environment",
+]

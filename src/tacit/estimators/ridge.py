@@ -6,8 +6,8 @@ With V = G + H (H the regulariser, noise included) and ũ = u + h, the estimate 
     β = σ·√(2 ln(2/α) + ln det V − d ln ρ_min) + S·√ρ_max + γ,
 
 whenever ρ_min I ⪯ H ⪯ ρ_max I and ‖h‖_{H⁻¹} ≤ γ hold in all views (Shariff and Sheffet 2018, Proposition 4; ρ_min
-must be one non-random number for all views). `Confidence` holds these numbers per stage; who fills it in owes the
-proof that they hold.
+must be one non-random number for all views, unless the martingale behind it starts anew with each view). `Confidence`
+holds these numbers per stage; who fills it in owes the proof that they hold.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Confidence(NamedTuple):
     """The numbers of β. Arrays have one entry per stage; the last entry serves all later ones."""
 
     noise_level: float  # σ
-    log_term: float  # 2 ln(2/α)
-    log_floor: float  # d ln ρ_min, ρ_min the smallest over all stages
     multiplier: float  # of β: 1 is the theorem
+    log_term: Floats  # 2 ln(2/α)
+    log_floor: Floats  # d ln ρ_min, ρ_min the smallest over all stages that share a martingale
     regulariser: Floats  # added to the diagonal of V
     repair: Floats  # Υ: added again, if V is not positive definite
     bias: Floats  # S√ρ_max + γ
@@ -52,6 +52,38 @@ class View(NamedTuple):
 def empty_view(dim: int) -> View:
     """Before the first release."""
     return View(np.zeros(dim), np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(1), np.zeros(1, np.int64))
+
+
+def confidence_of(
+    dim: int,
+    *,
+    noise_level: float,
+    multiplier: float,
+    failure: Floats | float,
+    floor: Floats | float,
+    regulariser: Floats,
+    repair: Floats,
+    bias: Floats,
+) -> Confidence:
+    """The numbers of β from α and ρ_min (`floor`), each one number for all stages or one per stage."""
+    stages = np.zeros(len(regulariser))
+    return Confidence(
+        noise_level=float(noise_level),
+        multiplier=float(multiplier),
+        log_term=stages + 2 * np.log(2 / np.asarray(failure)),
+        log_floor=stages + dim * np.log(np.asarray(floor)),
+        regulariser=stages + regulariser,
+        repair=stages + repair,
+        bias=stages + bias,
+    )
+
+
+def first_view(dim: int, confidence: Confidence, sums: Floats, unscale: float = 1.0) -> View:
+    """The view before any row, from what is known in public: `sums` of a prior, or zeros."""
+    view = empty_view(dim)
+    fit(confidence, sums, np.zeros(len(sums)), unscale, view)
+    view.stage[0] = 0
+    return view
 
 
 @kernel
@@ -88,8 +120,8 @@ def fit(confidence: Confidence, sums: Floats, noise: Floats, unscale: float, vie
             total += view.whiten[row, i] * ((sums[at + i] + noise[at + i]) * unscale)
         for i in range(row + 1):
             view.theta[i] += view.whiten[row, i] * total
-    growth = max(0.0, linalg.log_determinant(view.factor) - confidence.log_floor)
-    beta = confidence.noise_level * math.sqrt(confidence.log_term + growth) + confidence.bias[stage]
+    growth = max(0.0, linalg.log_determinant(view.factor) - confidence.log_floor[stage])
+    beta = confidence.noise_level * math.sqrt(confidence.log_term[stage] + growth) + confidence.bias[stage]
     view.width[0] = confidence.multiplier * beta
     view.stage[0] += 1
     return repairs

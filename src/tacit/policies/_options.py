@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tacit._validate import positive
+from tacit.errors import BadInput
+from tacit.estimators.prior import Prior
 
 #: Failure probability α of the confidence sets where no horizon suggests one.
 DEFAULT_FAILURE = 0.001
@@ -20,3 +24,15 @@ def width_multiplier(width: object) -> float:
     if width == "theory":
         return 1.0
     return positive("width", width, hint='Use "theory" for the proved width.')
+
+
+def check_prior(prior: Any, dim: int) -> Prior | None:
+    """The prior, also from the dictionary it travels as; refused if it has another number of features."""
+    if prior is None:
+        return None
+    found = Prior.from_dict(prior) if isinstance(prior, dict) else prior
+    if not isinstance(found, Prior):
+        raise BadInput(f"Expected prior to be a tacit.Prior, got {type(prior).__name__}. Use Prior.from_rows(…).")
+    if found.dim != dim:
+        raise BadInput(f"Expected a prior of {dim} features, got one of {found.dim}.")
+    return found

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from tacit._validate import known
 from tacit.core.policy import Policy
+from tacit.policies.context_blind import ContextBlind
 from tacit.policies.joint_linucb import JointLinUCB
 from tacit.policies.linucb import LinUCB
+from tacit.policies.randomised_response import RandomisedResponse
 
-CATALOGUE: dict[str, type[Policy]] = {kind.slug: kind for kind in (LinUCB, JointLinUCB)}
+_KINDS: tuple[type[Policy], ...] = (LinUCB, JointLinUCB, ContextBlind, RandomisedResponse)
+
+CATALOGUE: dict[str, type[Policy]] = {kind.slug: kind for kind in _KINDS}
 
 
 def policy(slug: str) -> type[Policy]:

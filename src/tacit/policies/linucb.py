@@ -18,8 +18,9 @@ from tacit.core.round import COUNTERS, REPAIRS, ROWS
 from tacit.core.settings import option
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
-from tacit.estimators.ridge import Confidence, Optimism, View, empty_view, fit, optimistic_arm
-from tacit.policies._options import failure_or_default, width_multiplier
+from tacit.estimators.prior import Prior
+from tacit.estimators.ridge import Confidence, Optimism, View, confidence_of, first_view, fit, optimistic_arm
+from tacit.policies._options import check_prior, failure_or_default, width_multiplier
 from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
@@ -61,8 +62,11 @@ class LinUCB(Policy):
     failure: float | None = option("failure probability alpha of the confidence sets", None)
     width: float | str = option('"theory", or a number that multiplies the proved width (no guarantee then)', "theory")
 
+    prior: Prior | None = option("sums of public rows to start from", None)
+
     def __post_init__(self) -> None:
         whole("dim", self.dim)
+        object.__setattr__(self, "prior", check_prior(self.prior, self.dim))
         positive("noise_level", self.noise_level)
         positive("parameter_norm", self.parameter_norm)
         positive("ridge", self.ridge)
@@ -83,30 +87,25 @@ class LinUCB(Policy):
 
     def plan(self) -> Plan:
         size = linalg.packed_size(self.dim) + self.dim
-        confidence = Confidence(
-            noise_level=float(self.noise_level),
-            log_term=2 * math.log(2 / self.failure_probability),
-            log_floor=self.dim * math.log(self.ridge),
+        known = np.zeros(size) if self.prior is None else self.prior.packed()
+        confidence = confidence_of(
+            self.dim,
+            noise_level=self.noise_level,
             multiplier=width_multiplier(self.width),
+            failure=self.failure_probability,
+            floor=self.ridge,
             regulariser=np.array([float(self.ridge)]),
             repair=np.array([float(self.ridge)]),
             bias=np.array([self.parameter_norm * math.sqrt(self.ridge)]),
         )
         return Plan(
             params=LinUCBParams(confidence, np.zeros(size), Optimism(1.0)),
-            vault=lambda: LinUCBVault(np.zeros(size), np.zeros(COUNTERS, np.int64)),
-            view=lambda: _first_view(self.dim, confidence, size),
+            vault=lambda: LinUCBVault(known.copy(), np.zeros(COUNTERS, np.int64)),
+            view=lambda: first_view(self.dim, confidence, known),  # with nothing known: V = ridge·I, a ball
             report_size=self.dim + 1,
             event=ExactRelease("choices computed from everybody's exact data"),
             guarantee=Guarantee.none(),
         )
-
-
-def _first_view(dim: int, confidence: Confidence, size: int) -> View:
-    """V = ridge·I before any row: the confidence set is the ball, and the longest action is the most uncertain."""
-    view = empty_view(dim)
-    fit(confidence, np.zeros(size), np.zeros(size), 1.0, view)
-    return view
 
 
 @implements(choose, LinUCBParams)

@@ -22,6 +22,7 @@ from tacit.privacy.event import (
     GaussianEvent,
     NothingReleased,
     PersonEvent,
+    RandomisedResponseEvent,
     SegmentsEvent,
     ToeplitzEvent,
     Together,
@@ -190,6 +191,19 @@ def _(event: WishartTreeEvent) -> Theorem:
         )
     total = each * math.sqrt(2 * nodes * tail) + nodes * each * math.expm1(each)
     return Theorem(total, event.promise_delta, source)
+
+
+@price.register
+def _(_event: RandomisedResponseEvent) -> float:
+    raise UnknownEvent(
+        "Expected an event with a price in mu, got randomised response, which is pure DP. Use accountant.theorem_for."
+    )
+
+
+@theorem_for.register
+def _(event: RandomisedResponseEvent) -> Theorem:
+    """Any two answers have odds of at most e^ε against each other: pure ε-DP. Warner (1965); Dwork and Roth (2014)."""
+    return Theorem(event.epsilon, 0.0, "randomised response")
 
 
 @theorem_for.register

@@ -190,6 +190,26 @@ class GaussianEvent(Event):
 
 
 @dataclass(frozen=True)
+class RandomisedResponseEvent(Event):
+    """One of several answers given truthfully with odds e^ε against each other answer, by the person."""
+
+    kind: ClassVar[str] = "randomised-response"
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+
+    def describe(self) -> str:
+        return (
+            f"Each person's own answer, kept with odds of exp({self.epsilon:.6g}) against each other answer, once per "
+            "round."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": self.kind, "epsilon": self.epsilon}
+
+
+@dataclass(frozen=True)
 class NothingReleased(Event):
     """No output depends on the data."""
 

@@ -11,6 +11,8 @@ from tacit._validate import probability, whole
 from tacit.errors import BadInput
 from tacit.privacy import gdp
 from tacit.privacy import rdp as renyi
+from tacit.privacy.accountant import price, theorem_for
+from tacit.privacy.event import Event
 from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
 from tacit.privacy.theorem import Theorem
 
@@ -69,6 +71,13 @@ class Guarantee:
     def none(cls) -> Guarantee:
         """The guarantee of a policy that promises no privacy."""
         return cls(Trust.NONE, Protects.NOTHING, Neighbours.NONE, Unit.round(), math.inf, None)
+
+    @classmethod
+    def priced(cls, event: Event, *, trust: Trust, protects: Protects, unit: Unit, delta: float | None) -> Guarantee:
+        """The guarantee of replacing one unit in an event: its μ, or the theorem that stands in for one."""
+        theorem = theorem_for(event)
+        mu = price(event) if theorem is None else None
+        return cls(trust, protects, Neighbours.REPLACE_ONE, unit, mu, delta, theorem=theorem)
 
     @property
     def private(self) -> bool:

@@ -21,6 +21,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.1rem; margin-top:
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; }
 th.right, td.right { text-align: right; }
+table.wrap th, table.wrap td { white-space: normal; vertical-align: top; min-width: 8rem; }
 code, pre { font-family: ui-monospace, monospace; font-size: .86rem; }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: .9rem; overflow-x: auto; }
 .figure { background: #ffffff; border: 1px solid var(--line); border-radius: 6px; padding: .5rem; }
@@ -39,6 +40,7 @@ class Section:
     head: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     right: Sequence[int] = ()
+    wrap: bool = False  # cells hold sentences
     text: str = ""  # set as it is, folded away
 
 
@@ -75,7 +77,8 @@ def _table(section: Section) -> str:
         return "".join(f"<{tag}{mark}>{escape(cell)}</{tag}>" for cell, mark in zip(cells, marks, strict=True))
 
     lines = "\n".join(f"<tr>{row(cells, 'td')}</tr>" for cells in section.rows)
-    return f'<div class="scroll"><table><tr>{row(section.head, "th")}</tr>\n{lines}</table></div>'
+    kind = ' class="wrap"' if section.wrap else ""
+    return f'<div class="scroll"><table{kind}><tr>{row(section.head, "th")}</tr>\n{lines}</table></div>'
 
 
 def _inline(text: str) -> str:

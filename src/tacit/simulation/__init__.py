@@ -1,6 +1,6 @@
 """Millions of compiled rounds, trials side by side, regret at log-spaced checkpoints."""
 
-from tacit.simulation.engine import simulate
+from tacit.simulation.engine import Job, simulate, simulate_all
 from tacit.simulation.result import Result
 
-__all__ = ["Result", "simulate"]
+__all__ = ["Job", "Result", "simulate", "simulate_all"]

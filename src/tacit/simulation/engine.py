@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import queue
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,11 +37,69 @@ Bar: TypeAlias = "tqdm[Any]"
 
 
 @dataclass(frozen=True)
+class Job:
+    """One policy in one environment: what `simulate` takes, to be run together with others."""
+
+    config: Policy
+    environment: Environment
+    rounds: int
+    trials: int = 1
+    seed: int = 0
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, low in (("rounds", 1), ("trials", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), low=low))
+
+    @property
+    def name(self) -> str:
+        """The label, or else the policy's own name."""
+        return self.label or self.config.slug
+
+
+@dataclass(frozen=True)
 class _Finished:
     trial: int
     curve: Floats
     counters: Ints
-    seconds: float
+    began: float
+    ended: float
+
+
+@dataclass
+class _Running:
+    """A job with what follows from it, and the trials of it that have finished."""
+
+    job: Job
+    plan: Plan
+    marks: Ints
+    outcomes: list[_Finished] = field(default_factory=list)
+    handed: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return len(self.outcomes) == self.job.trials
+
+    def result(self) -> Result | None:
+        """What has finished so far; None if nothing has."""
+        outcomes, job = sorted(self.outcomes, key=lambda outcome: outcome.trial), self.job
+        if not outcomes:
+            return None
+        return Result(
+            config=job.config,
+            environment=job.environment,
+            rounds=job.rounds,
+            trials_asked=job.trials,
+            seed=job.seed,
+            label=job.name,
+            trial_numbers=tuple(outcome.trial for outcome in outcomes),
+            checkpoints=self.marks,
+            curves=np.array([outcome.curve for outcome in outcomes]),
+            counters=np.array([outcome.counters for outcome in outcomes]),
+            guarantee=self.plan.guarantee.with_seed(),
+            seconds=max(outcome.ended for outcome in outcomes) - min(outcome.began for outcome in outcomes),
+            interrupted=not self.complete,
+        )
 
 
 def checkpoints(rounds: int) -> Ints:
@@ -67,21 +127,47 @@ def simulate(
 
     `progress` shows a bar on standard error (default: if it is a terminal).
     """
-    rounds, trials, seed = whole("rounds", rounds), whole("trials", trials), whole("seed", seed, low=0)
-    plan = config.plan()
-    dim = getattr(config, "dim", None)
-    if dim != environment.features:
-        raise BadInput(
-            f"Expected the policy's dim to be the environment's {environment.features}, got dim={dim}. "
-            "Give both the same."
-        )
-    if plan.limit is not None and rounds > plan.limit:
-        raise HorizonSpent(f"Expected at most {plan.limit:,} rounds, got rounds={rounds:,}; {plan.limit_hint}")
-    workers = min(trials, whole("threads", threads) if threads is not None else os.cpu_count() or 1)
-    stop = threading.Event()
+    [result] = _run_all([Job(config, environment, rounds, trials, seed, label)], threads, progress, None)
+    if result is None:
+        raise Interrupted(f"Stopped before the first of {trials} trials had finished: there is nothing to keep.")
+    return result
+
+
+def simulate_all(
+    jobs: Sequence[Job],
+    *,
+    threads: int | None = None,
+    progress: bool | None = None,
+    finished: Callable[[int, Result], None] | None = None,
+) -> list[Result]:
+    """Run the trials of all jobs on one pool of threads, in the order given, and return one result per job.
+
+    Each result is the one `simulate` would give, bit for bit. `finished(index, result)` is called, in the calling
+    thread, when the last trial of a job is done: what it stores is safe from whatever happens later. Ctrl-C raises
+    `Interrupted` after every complete job has been handed over; single trials of the others are lost.
+    """
+    results = _run_all(list(jobs), threads, progress, finished)
+    whole_ones = [result for result in results if result is not None and not result.interrupted]
+    if len(whole_ones) < len(results):
+        raise Interrupted(f"Stopped by hand: {len(whole_ones)} of {len(results)} runs had finished.")
+    return whole_ones
+
+
+def _run_all(
+    jobs: list[Job],
+    threads: int | None,
+    progress: bool | None,
+    finished: Callable[[int, Result], None] | None,
+) -> list[Result | None]:
+    """The results so far when all is done or Ctrl-C was pressed: partial ones are marked, None where there is none."""
+    running = [_prepare(job) for job in jobs]  # every refusal comes before the first round
+    total = sum(job.trials for job in jobs)
+    workers = min(total, whole("threads", threads) if threads is not None else os.cpu_count() or 1)
+    if not workers:
+        return []
     bar: Bar = tqdm(
-        total=rounds * trials,
-        desc=label or config.slug,
+        total=sum(job.rounds * job.trials for job in jobs),
+        desc=jobs[0].name,
         unit=" rounds",
         unit_scale=True,
         disable=not (sys.stderr.isatty() if progress is None else progress),
@@ -89,55 +175,70 @@ def simulate(
         file=sys.stderr,
         mininterval=0.2,
     )
-    marks = checkpoints(rounds)
-    _trial(plan, environment, 0, 0, seed, marks, stop, bar)  # compiles, in this thread
-    finished: list[_Finished] = []
-    pending = iter(range(trials))
-    turn = threading.Lock()
+    stop = threading.Event()
+    ready: queue.SimpleQueue[tuple[_Running, int] | None] = queue.SimpleQueue()
+    results: list[Result | None] = [None] * len(jobs)
 
     def work() -> None:
-        while not stop.is_set():
-            with turn:
-                trial = next(pending, None)
-            if trial is None:
-                return
-            outcome = _trial(plan, environment, rounds, trial, seed, marks, stop, bar)
+        while (task := ready.get()) is not None and not stop.is_set():
+            one, trial = task
+            job = one.job
+            outcome = _trial(one.plan, job.environment, job.rounds, trial, job.seed, one.marks, stop, bar)
             if outcome is not None:
-                finished.append(outcome)
+                one.outcomes.append(outcome)
 
-    began = time.perf_counter()
-    interrupted = False
+    def hand_over() -> None:
+        for index, one in enumerate(running):
+            if one.complete and not one.handed:
+                results[index] = result = one.result()
+                if finished is not None and result is not None:
+                    finished(index, result)
+                one.handed = True  # last: what was interrupted in the middle of it is handed over again
+        if len(running) > 1:
+            done = sum(one.handed for one in running)
+            under_way = [one.job.name for one in running if not one.handed][:1]
+            bar.set_description_str("; ".join([f"{done} of {len(running)} runs", *under_way]))
+
     with threadpool_limits(1), bar, ThreadPoolExecutor(workers) as pool:
         try:
-            running = {pool.submit(work) for _ in range(workers)}
-            while running:
+            futures = [pool.submit(work) for _ in range(workers)]
+            for one in running:
+                # Compiles, in this thread, while those already compiled run in the others.
+                _trial(one.plan, one.job.environment, 0, 0, one.job.seed, one.marks, stop, bar)
+                for trial in range(one.job.trials):
+                    ready.put((one, trial))
+                hand_over()
+            for _ in range(workers):
+                ready.put(None)
+            busy = True
+            while busy:
                 # In short waits: a wait without end cannot be interrupted everywhere.
-                done, running = wait(running, timeout=0.2, return_when=FIRST_EXCEPTION)
+                done, rest = wait(futures, timeout=0.2, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
+                hand_over()
+                busy = bool(rest)
         except KeyboardInterrupt:
-            interrupted = True
+            pass
         finally:
             stop.set()  # the pool waits for its threads, which look at this ten times a second
-    seconds = time.perf_counter() - began
-    if not finished:
-        raise Interrupted(f"Stopped before the first of {trials} trials had finished: there is nothing to keep.")
-    finished.sort(key=lambda outcome: outcome.trial)
-    return Result(
-        config=config,
-        environment=environment,
-        rounds=rounds,
-        trials_asked=trials,
-        seed=seed,
-        label=label or config.slug,
-        trial_numbers=tuple(outcome.trial for outcome in finished),
-        checkpoints=marks,
-        curves=np.array([outcome.curve for outcome in finished]),
-        counters=np.array([outcome.counters for outcome in finished]),
-        guarantee=plan.guarantee.with_seed(),
-        seconds=seconds,
-        interrupted=interrupted,
-    )
+            for _ in range(workers):
+                ready.put(None)
+    hand_over()  # what was finished between the last look and the stop
+    return [one.result() if result is None else result for one, result in zip(running, results, strict=True)]
+
+
+def _prepare(job: Job) -> _Running:
+    plan = job.config.plan()
+    dim = getattr(job.config, "dim", None)
+    if dim != job.environment.features:
+        raise BadInput(
+            f"Expected the policy's dim to be the environment's {job.environment.features}, got dim={dim}. "
+            "Give both the same."
+        )
+    if plan.limit is not None and job.rounds > plan.limit:
+        raise HorizonSpent(f"Expected at most {plan.limit:,} rounds, got rounds={job.rounds:,}; {plan.limit_hint}")
+    return _Running(job, plan, checkpoints(job.rounds))
 
 
 def _trial(
@@ -184,7 +285,7 @@ def _trial(
         done += portion
         bar.update(portion)
         if done >= rounds:
-            return _Finished(trial, curve, vault.counters, time.perf_counter() - began)
+            return _Finished(trial, curve, vault.counters, began, time.perf_counter())
         pace = portion / max(spent, 1e-9)
         portion = min(rounds - done, max(1, int(min(pace * _SLICE, 10 * portion))))
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,8 @@ class Result:
         notes = []
         if self.interrupted:
             notes.append(f"Interrupted: {self.trials} of {self.trials_asked} trials finished.")
+        if getattr(self.config, "person_rounds", None):
+            notes.append("The unit is a person, and every round is a different person in simulation.")
         total = self.rounds * self.trials
         for place, what in ((CLIPPED_ACTIONS, "actions"), (CLIPPED_REWARDS, "rewards")):
             clipped = int(self.counters[:, place].sum())
@@ -120,8 +123,8 @@ class Result:
             "environment": self.environment.slug,
             "rounds": self.rounds,
             "seed": self.seed,
-            **{f"policy_{key}": value for key, value in self.config.options().items()},
-            **{f"environment_{key}": value for key, value in self.environment.options().items()},
+            **{f"policy_{key}": _cell(value) for key, value in self.config.options().items()},
+            **{f"environment_{key}": _cell(value) for key, value in self.environment.options().items()},
             **{f"guarantee_{key}": guarantee[key] for key in ("trust", "protects", "unit", "mu", "epsilon", "delta")},
             "version": __version__,
         }
@@ -158,6 +161,11 @@ def save_frame(frame: pd.DataFrame, path: str | Path) -> Path:
     else:
         frame.to_csv(target, index=False)
     return target
+
+
+def _cell(value: Any) -> Any:
+    """A setting as one cell of a table: what has parts of its own (a prior) becomes text."""
+    return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def check_table_path(path: str | Path) -> Path:

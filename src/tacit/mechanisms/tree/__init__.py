@@ -11,12 +11,8 @@ import numpy as np
 
 from tacit._kernel import kernel
 from tacit._types import Floats
+from tacit.mechanisms.binary import closed_level, levels, next_active
 from tacit.noise import draw_symmetric
-
-
-def levels(horizon: int) -> int:
-    """q = ⌈log2 n⌉: how many released nodes hold row 1, the worst row. Row n is never released, so the root is not."""
-    return (horizon - 1).bit_length()
 
 
 def empty_memory(horizon: int, size: int) -> Floats:
@@ -34,17 +30,11 @@ def tree_noise(scale: float, memory: Floats, row: int, dim: int, noise: Any) -> 
     Formal guarantee: rows 1..n−1 released in order make μ-GDP with μ = √q·L̃²/s for one replaced row.
     Requires: called once per row, in order, for rows below the horizon; that level is read before the next call.
     """
-    level = 0
-    while (row >> level) & 1 == 0:
-        level += 1
+    level = closed_level(row)
     node = memory[level]
     draw_symmetric(noise, scale, dim, node)
-    rest = row >> (level + 1)
-    if rest != 0:
-        above = level + 1
-        while (rest & 1) == 0:
-            rest >>= 1
-            above += 1
+    above = next_active(row, level)
+    if above >= 0:
         upper = memory[above]
         for k in range(node.shape[0]):
             node[k] += upper[k]

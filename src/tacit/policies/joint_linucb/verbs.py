@@ -1,4 +1,4 @@
-"""The verbs of `JointLinUCB`, one set for both release schedules."""
+"""The verbs of `JointLinUCB`: `choose`, `encode` and `absorb` once for all, `release` once per schedule."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tacit.core.verbs import absorb, choose, encode, release
 from tacit.estimators.ridge import Confidence, Optimism, Thompson, View, explore, fit, uniform_arm
 from tacit.mechanisms.toeplitz import Buffers, correlated_noise
 from tacit.mechanisms.tree import tree_noise
+from tacit.mechanisms.window import release_segment
+from tacit.mechanisms.wishart import Masks, wishart_noise
 
 #: Rounding may leave a unit vector a hair too long: it is scaled, but not counted as clipped.
 _ROUNDING = 1.0 + 1e-9
@@ -49,6 +51,37 @@ class TreeParams(NamedTuple):
     exploration: Optimism | Thompson
 
 
+class ToeplitzParams(NamedTuple):
+    """Params of `JointLinUCB(releases="toeplitz")`."""
+
+    bounds: Bounds
+    confidence: Confidence
+    buffers: Buffers
+    horizon: int
+    exploration: Optimism | Thompson
+
+
+class WishartParams(NamedTuple):
+    """Params of `JointLinUCB(noise="wishart", calibration="published")`, shifted or not."""
+
+    bounds: Bounds
+    confidence: Confidence
+    masks: Masks
+    horizon: int
+    exploration: Optimism | Thompson
+
+
+class WindowParams(NamedTuple):
+    """Params of `JointLinUCB(window=w)`."""
+
+    bounds: Bounds
+    confidence: Confidence
+    scale: float  # s
+    times: Ints
+    no_noise: Floats  # zeros: what the ring holds is released already
+    exploration: Optimism | Thompson
+
+
 class JointVault(NamedTuple):
     """Secret: exact sums, the noise the mechanism carries, counts."""
 
@@ -57,20 +90,23 @@ class JointVault(NamedTuple):
     counters: Ints
 
 
-def empty_vault(size: int, memory_rows: int) -> JointVault:
-    """Before anyone has come."""
-    return JointVault(np.zeros(size), np.zeros((memory_rows, size)), np.zeros(COUNTERS, np.int64))
+def first_vault(sums: Floats, memory: Floats) -> JointVault:
+    """Before anyone has come: `sums` of public rows, or zeros."""
+    return JointVault(sums, memory, np.zeros(COUNTERS, np.int64))
 
 
-@implements(choose, GeometricParams, TreeParams)
+_ALL = (GeometricParams, TreeParams, ToeplitzParams, WishartParams, WindowParams)
+
+
+@implements(choose, *_ALL)
 @kernel
 def _choose(params: Any, view: View, slate: Slate, noise: Any) -> int:
-    if view.stage[0] == 0:
+    if view.width[0] == 0.0:  # nothing is known yet, not even in public
         return uniform_arm(slate, noise)
     return explore(params.exploration, view, slate, noise)
 
 
-@implements(encode, GeometricParams, TreeParams)
+@implements(encode, *_ALL)
 @kernel
 def _encode(params: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     """Clip to the bounds: the guarantee must hold for every input, and a bound only assumed is none.
@@ -98,7 +134,7 @@ def _encode(params: Any, x: Floats, reward: float, report: Floats, noise: Any) -
     report[dim + 1] = clipped
 
 
-@implements(absorb, GeometricParams, TreeParams)
+@implements(absorb, *_ALL)
 @kernel
 def _absorb(params: Any, vault: JointVault, report: Floats) -> None:
     dim = report.shape[0] - 2
@@ -139,3 +175,51 @@ def _release_tree(params: TreeParams, vault: JointVault, view: View, noise: Any)
     at = tree_noise(params.scale, vault.memory, row, view.theta.shape[0], noise)
     unscale = 1.0 / params.bounds.reward_scale
     vault.counters[REPAIRS] += fit(params.confidence, vault.sums, vault.memory[at], unscale, view)
+
+
+@implements(release, ToeplitzParams)
+@kernel
+def _release_toeplitz(params: ToeplitzParams, vault: JointVault, view: View, noise: Any) -> None:
+    """Publish all rows so far under correlated noise, every round but the last.
+
+    Formal guarantee: the views are μ-GDP for one replaced row, μ = κ_N·L̃²/s with N = horizon − 1.
+    Proof: mechanisms/toeplitz/proof.md.
+    Requires: rows clipped by `encode`; called once per `absorb`.
+    """
+    if vault.counters[ROWS] >= params.horizon:
+        return
+    at = correlated_noise(params.buffers, vault.memory, view.theta.shape[0], noise)
+    unscale = 1.0 / params.bounds.reward_scale
+    vault.counters[REPAIRS] += fit(params.confidence, vault.sums, vault.memory[at], unscale, view)
+
+
+@implements(release, WishartParams)
+@kernel
+def _release_wishart(params: WishartParams, vault: JointVault, view: View, noise: Any) -> None:
+    """Publish all rows so far under the masks of all slots, every round but the last.
+
+    Formal guarantee: (ε', δ)-DP for one row by the paper's theorem, quoted and not proved again: see
+    mechanisms/wishart/proof.md.
+    Requires: rows clipped by `encode`; called once per `absorb`.
+    """
+    row = vault.counters[ROWS]
+    if row >= params.horizon:
+        return
+    at = wishart_noise(params.masks, vault.memory, row, view.theta.shape[0], noise)
+    vault.counters[REPAIRS] += fit(params.confidence, vault.sums, vault.memory[at], 1.0, view)
+
+
+@implements(release, WindowParams)
+@kernel
+def _release_window(params: WindowParams, vault: JointVault, view: View, noise: Any) -> None:
+    """Publish this segment, if the row ends one, and fit the last few.
+
+    Formal guarantee: the segments are μ-GDP for one replaced row, μ = L̃²/s. Proof: mechanisms/window/proof.md.
+    Requires: rows clipped by `encode`; called once per `absorb`.
+    """
+    stage = view.stage[0]
+    if stage >= params.times.shape[0] or vault.counters[ROWS] != params.times[stage]:
+        return
+    at = release_segment(params.scale, vault.memory, stage, view.theta.shape[0], vault.sums, noise)
+    unscale = 1.0 / params.bounds.reward_scale
+    vault.counters[REPAIRS] += fit(params.confidence, vault.memory[at], params.no_noise, unscale, view)

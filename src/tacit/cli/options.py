@@ -1,0 +1,119 @@
+"""Options of policies and environments: from the words on the command line to a configuration."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tacit._validate import known
+from tacit.errors import BadInput
+
+if TYPE_CHECKING:
+    from tacit.core.policy import Policy
+    from tacit.environments import Environment
+
+
+def whole_number(text: str) -> int:
+    """A whole number, also as 1e6 or 1_000_000."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+        whole = int(number)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+    if whole != number:
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}")
+    return whole
+
+
+def read_settings(rest: Sequence[str], sets: Sequence[str]) -> dict[str, str]:
+    """`--key value`, `--key=value`, `--flag` and `--set key=value`, as written."""
+    settings: dict[str, str] = {}
+    words = list(rest)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--") or len(word) == 2:
+            raise BadInput(f"Expected an option like --epsilon 1, got {word!r}.")
+        key, equals, value = word[2:].partition("=")
+        if not equals:
+            value = words.pop(0) if words and not words[0].startswith("--") else "true"
+        settings[key.replace("-", "_")] = value
+    for pair in sets:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise BadInput(f"Expected --set KEY=VALUE, got --set {pair!r}.")
+        settings[key.strip().replace("-", "_")] = value.strip()
+    return settings
+
+
+def read_value(name: str, annotation: str, text: str) -> Any:
+    """Read an option's text as its type says."""
+    kinds = [kind.strip() for kind in annotation.split("|")]
+    if text.lower() == "none" and "None" in kinds:
+        return None
+    if "Prior" in annotation:
+        from tacit.estimators.prior import Prior
+
+        # A public warm start is too long for a command line: the text is the file that holds it.
+        return Prior.load(text)
+    if "bool" in kinds:
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if text.lower() in words:
+            return words[text.lower()]
+        raise BadInput(f"Expected {name} to be true or false, got {name}={text!r}.")
+    readers: tuple[tuple[str, Callable[[str], Any], str], ...] = (
+        ("int", whole_number, "a whole number"),
+        ("float", float, "a number"),
+    )
+    for kind, reader, words_for in readers:
+        if kind in kinds:
+            try:
+                return reader(text)
+            except (ValueError, argparse.ArgumentTypeError):
+                if "str" not in kinds:
+                    raise BadInput(f"Expected {name} to be {words_for}, got {name}={text!r}.") from None
+    return text
+
+
+def fields(kind: type) -> dict[str, dataclasses.Field[Any]]:
+    """The options of a configuration by name."""
+    return {field.name: field for field in dataclasses.fields(kind)}
+
+
+def build(kind: Any, settings: dict[str, str], required_hint: str) -> Any:
+    """Make a configuration of the settings it knows."""
+    known_fields = fields(kind)
+    values = {
+        name: read_value(name, str(known_fields[name].type), text)
+        for name, text in settings.items()
+        if name in known_fields
+    }
+    for name, field in known_fields.items():
+        if field.default is dataclasses.MISSING and name not in values:
+            raise BadInput(f"Expected --{name.replace('_', '-')}, got none. {required_hint}")
+    return kind(**values)
+
+
+def refuse_unknown(settings: dict[str, str], *kinds: type[Policy] | type[Environment]) -> None:
+    """An option that none of these has is an error, with the nearest names offered."""
+    names = {name for kind in kinds for name in fields(kind)}
+    for name in settings:
+        where = " or ".join(dict.fromkeys(kind.slug for kind in kinds))
+        flags = {f"--{option.replace('_', '-')}" for option in names}
+        known(
+            f"option of {where}",
+            f"--{name.replace('_', '-')}",
+            flags,
+            see=f"`tacit policies {kinds[0].slug}` lists them.",
+        )
+
+
+def print_json(facts: object) -> None:
+    """One object, standard JSON: no NaN, no infinities."""
+    print(json.dumps(facts, indent=2, allow_nan=False, ensure_ascii=False))

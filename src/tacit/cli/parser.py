@@ -1,0 +1,142 @@
+"""What can be asked: the commands and their flags."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tacit._version import __version__
+from tacit.cli.catalogue import environments, policies, privacy
+from tacit.cli.options import whole_number
+from tacit.cli.reproduce import reproduce
+from tacit.cli.simulation import compare, run
+from tacit.cli.warm import warm
+from tacit.errors import BadInput
+
+_DESCRIPTION = "Contextual bandits that learn from people without revealing them."
+_EPILOG = """\
+examples:
+  tacit policies
+  tacit privacy joint-linucb --epsilon 1 --delta 1e-6
+  tacit run joint-linucb --environment sphere --epsilon 1 --delta 0.1 --rounds 1000000 --trials 4 --seed 1
+  tacit compare linucb joint-linucb joint-linucb:releases=tree --epsilon 1 --delta 0.1 --horizon 100000 --rounds 100000
+  tacit reproduce joint-dp/figure-4 --scale quick
+
+`tacit COMMAND --help` explains one command."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{message}. See `{self.prog} --help`.")
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands. Options of policies and environments are not among them: they are read from what is left over."""
+    found = _Parser(
+        prog="tacit", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    found.add_argument("--version", action="version", version=f"tacit {__version__}")
+    found.set_defaults(command=None)
+    commands = found.add_subparsers(metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, action: Any, text: str, example: str, *, options: bool = False) -> argparse.ArgumentParser:
+        sub = commands.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        sub.set_defaults(action=action, command=name, takes_options=options)
+        sub.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+        return sub
+
+    sub = command("policies", policies, "list the policies, or the options of one", "tacit policies joint-linucb")
+    sub.add_argument("name", nargs="?", help="a policy: show its options")
+    sub = command("environments", environments, "list the environments, or the options of one", "tacit environments")
+    sub.add_argument("name", nargs="?", help="an environment: show its options")
+
+    sub = command(
+        "privacy",
+        privacy,
+        "print the privacy card: what is promised, mu, epsilon at several delta, noise scales",
+        "tacit privacy joint-linucb --epsilon 1 --delta 1e-6",
+        options=True,
+    )
+    sub.add_argument("policy", help="see `tacit policies`; its own options are flags, `tacit policies NAME` lists them")
+    _add_set(sub)
+
+    sub = command(
+        "run",
+        run,
+        "simulate one policy and print its regret",
+        "tacit run joint-linucb --environment sphere --dim 5 --gap 0.1 --epsilon 1 --delta 0.1 --rounds 1000000",
+        options=True,
+    )
+    sub.add_argument("policy", help="see `tacit policies`; options of policy and environment are flags of their own")
+    _add_simulation(sub)
+    sub.add_argument("--output", type=Path, metavar="FILE", help="write the curves to FILE (.parquet or .csv)")
+
+    sub = command(
+        "compare",
+        compare,
+        "simulate several policies on the same contexts: a table, a regret figure and a report page",
+        "tacit compare linucb joint-linucb joint-linucb:releases=tree --epsilon 1 --delta 0.1 --horizon 100000",
+        options=True,
+    )
+    sub.add_argument(
+        "policy",
+        nargs="+",
+        help="policies; options of one alone after a colon, as in joint-linucb:releases=tree,width=0.5",
+    )
+    _add_simulation(sub)
+    sub.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        default=Path("tacit-compare"),
+        help="where to write figure, page and tables",
+    )
+
+    _add_reproduce(
+        command(
+            "reproduce",
+            reproduce,
+            "run an experiment of a paper again, and judge its claims one by one",
+            "tacit reproduce list\n  tacit reproduce joint-dp/figure-4 --scale quick",
+        )
+    )
+    command("warm", warm, "compile every policy in every environment, so that nothing has to later", "tacit warm")
+    return found
+
+
+def _add_set(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="any option of the policy, by its name"
+    )
+
+
+def _add_simulation(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--environment", default="sphere", help="see `tacit environments` (default: sphere)")
+    sub.add_argument("--rounds", type=whole_number, default=100_000, help="rounds per trial (default: 100000)")
+    sub.add_argument("--trials", type=whole_number, default=10, help="independent trials (default: 10)")
+    sub.add_argument("--seed", type=whole_number, default=0, help="makes the run reproducible (default: 0)")
+    sub.add_argument("--threads", type=whole_number, help="trials at a time (default: all cores)")
+    _add_set(sub)
+
+
+def _add_reproduce(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("experiment", help="a name from `tacit reproduce list`, or `list`")
+    sub.add_argument("--scale", default="quick", metavar="quick|paper", help="how much is run (default: quick)")
+    sub.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="where runs, figures and pages go (default: tacit-reproduce/PAPER/SCALE)",
+    )
+    sub.add_argument("--seed", type=whole_number, default=1, help="below 1000000 (default: 1)")
+    sub.add_argument("--trials", type=whole_number, help="trials per run (default: the scale's own)")
+    sub.add_argument("--threads", type=whole_number, help="trials at a time (default: all cores)")
+    sub.add_argument("--fresh", action="store_true", help="ignore runs that were stored by an earlier call")

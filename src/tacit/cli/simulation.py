@@ -1,0 +1,105 @@
+"""`tacit run` and `tacit compare`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tacit.cli.options import build, print_json, read_settings, refuse_unknown
+
+if TYPE_CHECKING:
+    from tacit.core.policy import Policy
+    from tacit.environments import Environment
+    from tacit.simulation import Result
+
+
+def run(parsed: argparse.Namespace, rest: list[str]) -> int:
+    """`tacit run POLICY`."""
+    from tacit.report.tables import number
+    from tacit.simulation.result import check_table_path
+
+    world, [(label, config)] = _configure(parsed, rest, [parsed.policy])
+    if parsed.output:
+        check_table_path(parsed.output)
+    result = _simulate(parsed, world, label, config)
+    if parsed.output:
+        result.save(parsed.output)
+    if parsed.json:
+        print_json(result.to_dict())
+    else:
+        error = "" if result.regret_se is None else f" ± {number(result.regret_se, 2)}"
+        print(f"{label} in {world.slug}: {result.rounds:,} rounds, {result.trials} trials, seed {result.seed}")
+        print(f"  regret     {number(result.regret_mean)}{error}")
+        print(f"  speed      {result.rounds_per_second:,.0f} rounds/s ({result.seconds:.1f} s)")
+        print(f"  guarantee  {result.guarantee}")
+        for note in result.notes:
+            print(f"  note       {note}")
+        if parsed.output:
+            print(f"  curves     {parsed.output}")
+    return 130 if result.interrupted else 0
+
+
+def compare(parsed: argparse.Namespace, rest: list[str]) -> int:
+    """`tacit compare POLICY…`. One policy after the other: the speed of each is its own, with nothing beside it."""
+    from tacit.report.comparison import Comparison
+
+    world, policies = _configure(parsed, rest, parsed.policy)
+    results = []
+    for label, config in policies:
+        # Widths are comparable only at the same failure probability: the paper's 1/n, unless one was given.
+        fair = config if getattr(config, "failure", 0.0) is not None else _with_failure(config, 1 / parsed.rounds)
+        results.append(_simulate(parsed, world, label, fair))
+        if results[-1].interrupted:
+            break
+    comparison = Comparison(results, parsed.command_line)
+    paths = comparison.write(parsed.output)
+    if parsed.json:
+        print_json({**comparison.to_dict(), "files": [str(path) for path in paths]})
+    else:
+        first = results[0]
+        print(f"{world.slug}: {first.rounds:,} rounds, {first.trials} trials, seed {first.seed}\n")
+        print(comparison.text())
+        for result in results:
+            for note in result.notes:
+                print(f"\n{result.label}: {note}")
+        print("\nepsilon is accounted from the noise and rounded up; the runs are seeded simulations, not deployments.")
+        print(f"figure  {paths[0]}\npage    {paths[-1]}")
+    return 130 if results[-1].interrupted else 0
+
+
+def _configure(
+    parsed: argparse.Namespace, rest: list[str], names: Sequence[str]
+) -> tuple[Environment, list[tuple[str, Policy]]]:
+    """The environment and the labelled policies that a command line asks for."""
+    from tacit.environments import environment
+    from tacit.policies.catalogue import policy
+
+    world_kind = environment(parsed.environment)
+    kinds, own = [], []
+    for name in names:
+        slug, _, options = name.partition(":")
+        kinds.append(policy(slug))
+        own.append(read_settings([], options.split(",") if options else []))
+        refuse_unknown(own[-1], kinds[-1])
+    common = read_settings(rest, parsed.set)
+    refuse_unknown(common, *kinds, world_kind)
+    world: Environment = build(world_kind, common, f"`tacit environments {world_kind.slug}` lists the options.")
+    policies = []
+    for kind, extra in zip(kinds, own, strict=True):
+        settings = {"dim": str(world.features), **common, **extra}
+        label = " ".join([kind.slug, *(f"{key}={value}" for key, value in extra.items())])
+        policies.append((label, build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")))
+    return world, policies
+
+
+def _simulate(parsed: argparse.Namespace, world: Environment, label: str, config: Policy) -> Result:
+    from tacit.simulation import simulate
+
+    return simulate(config, world, parsed.rounds, parsed.trials, parsed.seed, label=label, threads=parsed.threads)
+
+
+def _with_failure(config: Policy, failure: float) -> Policy:
+    changed: Policy = dataclasses.replace(config, failure=min(failure, 0.5))  # type: ignore[call-arg]
+    return changed

@@ -1,0 +1,155 @@
+"""The books of decisions that wait for their reward.
+
+A reward counted twice would be two rows of one round, which the price of one round does not cover; and whether a row
+comes at all must not depend on what is in it. So every decision is closed exactly once: by its first reward, or by
+expiring as a row of zeros.
+
+Only open decisions are kept. An id carries the number of its decision under a keyed hash, so an id that is genuine and
+not open has been closed before: telling "closed" from "never heard of" takes no memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit._types import Floats
+from tacit.core.people import TOKEN
+from tacit.errors import AlreadyClosed, BadInput, UnknownDecision
+
+#: An id is 128 bits: a tag that nobody can guess, and the decision's number masked by it.
+_TAG, _NUMBER = 10, 6
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An arm to take, and the id under which its reward is to be reported."""
+
+    id: str
+    arm: int
+
+
+class Pending(NamedTuple):
+    """What must be remembered until a decision is closed. Vault: it is somebody's context."""
+
+    number: int
+    x: Floats
+    person: bytes | None  # a token, never an id
+
+
+class Decisions:
+    """Open decisions, in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Pending] = {}
+        self._made = 0
+        # The last key is in use. A fork turns to a new one: its ids must not be taken for those of its siblings.
+        self._keys: list[tuple[bytes, int]] = []  # (key, number of its first decision)
+        self.turn_key()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def turn_key(self) -> None:
+        """Issue ids under a fresh key from now on."""
+        self._keys.append((secrets.token_bytes(32), self._made))
+
+    def open(self, x: Floats, person: bytes | None) -> str:
+        """Remember a decision, and give it an id."""
+        number = self._made
+        identity = _identity(self._keys[-1][0], number)
+        self._made = number + 1
+        self._open[identity] = Pending(number, x, person)
+        return identity
+
+    def find(self, decision: Decision | str) -> tuple[str, Pending]:
+        """The open decision of this id; it stays open."""
+        if not isinstance(decision, Decision | str):
+            raise BadInput(
+                f"Expected a Decision, as `decide` returns it, or its id, got {type(decision).__name__}. "
+                "Nothing was changed."
+            )
+        identity = decision.id if isinstance(decision, Decision) else decision
+        pending = self._open.get(identity)
+        if pending is not None:
+            return identity, pending
+        if self._issued(identity):
+            raise AlreadyClosed(
+                f"Expected an open decision, got {identity}, which is closed: its first reward, or its expiry, "
+                "counted. Nothing was changed; report a reward once."
+            )
+        # An unknown id may be anything, somebody's name included: it is not shown.
+        raise UnknownDecision(
+            "Expected the id of a decision this learner made, got one it did not make. Nothing was changed; pass on "
+            "the id that `decide` returned, to the learner that made it."
+        )
+
+    def close(self, identity: str) -> None:
+        """Forget an open decision."""
+        del self._open[identity]
+
+    def older_than(self, count: int) -> list[tuple[str, Pending]]:
+        """Open decisions that at least `count` others have followed, oldest first."""
+        last = self._made - count
+        return [(identity, pending) for identity, pending in self._open.items() if pending.number < last]
+
+    def _issued(self, identity: str) -> bool:
+        try:
+            packed = bytes.fromhex(identity)
+        except ValueError:
+            return False
+        if len(packed) != _TAG + _NUMBER or packed.hex() != identity:
+            return False
+        end = self._made
+        for key, start in reversed(self._keys):
+            number = int.from_bytes(packed[_TAG:]) ^ _mask(key, packed[:_TAG])
+            if start <= number < end and hmac.compare_digest(packed[:_TAG], _tag(key, number)):
+                return True
+            end = start
+        return False
+
+    def arrays(self, dim: int) -> dict[str, np.ndarray[Any, Any]]:
+        """Everything, as plain arrays."""
+        waiting = list(self._open.values())
+        persons = [pending.person for pending in waiting if pending.person is not None]
+        return {
+            "made": np.array([self._made], np.int64),
+            "keys": np.frombuffer(b"".join(key for key, _ in self._keys), np.uint8).reshape(-1, 32),
+            "starts": np.array([start for _, start in self._keys], np.int64),
+            "ids": np.frombuffer(bytes.fromhex("".join(self._open)), np.uint8).reshape(-1, _TAG + _NUMBER),
+            "numbers": np.array([pending.number for pending in waiting], np.int64),
+            "actions": np.array([pending.x for pending in waiting], np.float64).reshape(-1, dim),
+            "persons": np.frombuffer(b"".join(persons), np.uint8).reshape(-1, TOKEN),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray[Any, Any]]) -> Decisions:
+        """The books that `arrays` described."""
+        books = cls()
+        books._made = int(arrays["made"][0])
+        keys = [row.tobytes() for row in arrays["keys"]]
+        books._keys = list(zip(keys, arrays["starts"].tolist(), strict=True))
+        persons: Iterator[bytes | None] = iter([row.tobytes() for row in arrays["persons"]])
+        for packed, number, x in zip(arrays["ids"], arrays["numbers"].tolist(), arrays["actions"], strict=True):
+            books._open[packed.tobytes().hex()] = Pending(number, x.copy(), next(persons, None))
+        return books
+
+
+def _identity(key: bytes, number: int) -> str:
+    # The tag is the nonce of the mask, so an id looks random throughout: it does not tell how many came before.
+    tag = _tag(key, number)
+    return (tag + (number ^ _mask(key, tag)).to_bytes(_NUMBER)).hex()
+
+
+def _tag(key: bytes, number: int) -> bytes:
+    return hashlib.blake2b(number.to_bytes(_NUMBER), digest_size=_TAG, key=key, person=b"tag").digest()
+
+
+def _mask(key: bytes, tag: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(tag, digest_size=_NUMBER, key=key, person=b"mask").digest())
