@@ -10,7 +10,8 @@ from tacit.policies.catalogue import CATALOGUE
 DIM = 4
 
 
-def _name(config: Policy) -> str:
+def name(config: Policy) -> str:
+    """What a test calls an example."""
     place = type(config).examples(DIM).index(config)
     return f"{config.slug}-{place}"
 
@@ -24,31 +25,31 @@ SILENT = [config for config in PRIVATE if config not in NOISY]
 EXACT = [config for config in PRIVATE if config.promise is not None and config.calibrated == "exact"]
 
 
-@pytest.fixture(params=EXAMPLES, ids=_name)
+@pytest.fixture(params=EXAMPLES, ids=name)
 def config(request: pytest.FixtureRequest) -> Policy:
     """Each example of each policy."""
     return request.param
 
 
-@pytest.fixture(params=PRIVATE, ids=_name)
+@pytest.fixture(params=PRIVATE, ids=name)
 def private_config(request: pytest.FixtureRequest) -> Policy:
     """Each example of each private policy."""
     return request.param
 
 
-@pytest.fixture(params=NOISY, ids=_name)
+@pytest.fixture(params=NOISY, ids=name)
 def noisy_config(request: pytest.FixtureRequest) -> Policy:
     """Each example that publishes noised sums."""
     return request.param
 
 
-@pytest.fixture(params=SILENT, ids=_name)
+@pytest.fixture(params=SILENT, ids=name)
 def silent_config(request: pytest.FixtureRequest) -> Policy:
     """Each example that publishes nothing of what it is told."""
     return request.param
 
 
-@pytest.fixture(params=EXACT, ids=_name)
+@pytest.fixture(params=EXACT, ids=name)
 def exact_config(request: pytest.FixtureRequest) -> Policy:
     """Each example with the least noise that keeps its promise."""
     return request.param

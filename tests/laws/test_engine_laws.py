@@ -7,22 +7,23 @@ import pytest
 
 import tacit
 from tacit.core.learner import ENVIRONMENT, POLICY
+from tacit.environments import CATALOGUE as ENVIRONMENTS
 from tacit.environments import FixedArms, Sphere
 from tacit.noise import stream
 from tacit.policies.catalogue import CATALOGUE
 from tacit.simulation import simulate
 from tacit.simulation.loop import run
 
-from .runs import contents, play, same
+from .runs import contents, play, same, slates
 
 ROUNDS = 700
 
 
-def compiled(config, rounds: int, seed: int):
-    """Vault, view and regret of trial 0 after `rounds` compiled rounds on the sphere."""
+def compiled(config, rounds: int, seed: int, environment=None):
+    """Vault, view and regret of trial 0 after `rounds` compiled rounds, on the sphere unless told."""
     plan = config.plan()
     source = stream(seed, 0, ENVIRONMENT)
-    world = Sphere(dim=config.dim, gap=0.1).start(source)
+    world = (environment or Sphere(dim=config.dim, gap=0.1)).start(source)
     vault, view, total = plan.vault(), plan.view(), np.zeros(1)
     run(
         plan.params,
@@ -50,6 +51,27 @@ def test_python_facade_and_compiled_loop_agree_to_the_bit(config):
     state, total = compiled(config, ROUNDS, seed=11)
     assert same(contents(learner), state)
     assert regret == total
+
+
+@pytest.mark.parametrize("slug", list(ENVIRONMENTS))
+def test_every_world_is_the_same_round_by_round_and_compiled(slug):
+    environment = ENVIRONMENTS[slug]()
+    config = tacit.RandomisedResponse(dim=environment.features, epsilon=1.0)
+    learner = config.start(seed=12)
+    _, regret = play(learner, ROUNDS, seed=12, environment=environment)
+    state, total = compiled(config, ROUNDS, seed=12, environment=environment)
+    assert same(contents(learner), state)
+    assert regret == total
+    assert regret > 0
+
+
+def test_many_contexts_at_once_are_chosen_for_as_one_by_one(config):
+    one, many = config.start(seed=13), config.start(seed=13)
+    for learner in (one, many):
+        play(learner, 100, seed=13)
+    offers = slates(40, 6, config.dim, seed=13)
+    assert many.choose_many(offers).tolist() == [one.choose(actions) for actions in offers]
+    assert one.choose(offers[0]) == many.choose(offers[0]), "and they have drawn the same noise"
 
 
 def test_trial_zero_of_a_simulation_is_the_seeded_learner(config):

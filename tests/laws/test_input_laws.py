@@ -7,7 +7,7 @@ import pytest
 
 from tacit.errors import BadInput
 
-from .runs import contents, play, same
+from .runs import contents, learn, play, same
 
 BAD_ACTIONS = {
     "wrong width": (lambda d: np.zeros((4, d + 1)), r"Expected actions of shape \(K, 4\), got \(4, 5\)"),
@@ -55,7 +55,7 @@ def test_bad_rows_are_refused_and_change_nothing(config, case):
     play(learner, 30, seed=1)
     before, noise = contents(learner), [np.array(part) for part in learner._noise]
     with pytest.raises(BadInput, match=message):
-        learner.learn(*make(config.dim))
+        learn(learner, *make(config.dim))
     assert same(before, contents(learner))
     assert same(noise, [np.array(part) for part in learner._noise])
 
@@ -69,5 +69,5 @@ def test_a_seed_must_be_a_whole_number(config):
 def test_rewards_of_any_real_type_are_taken(config):
     learner = config.start(seed=1)
     for reward in (1, 0.5, np.float32(0.5), np.int64(1), True and 1):
-        learner.learn(np.zeros(config.dim), reward)
+        learn(learner, np.zeros(config.dim), reward)
     assert learner.diagnostics().rows == 5

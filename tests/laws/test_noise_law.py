@@ -1,24 +1,24 @@
 """The noise in what is released has the calibrated law.
 
-Error level: each comparison of a variance is two-sided at 1e-6 (chi-square), each of a shape at 1e-6 (Kolmogorov);
-about a hundred of them run, so a correct build fails once in ten thousand seeds — and the seeds are fixed.
+Error level: each comparison of a variance or of means is two-sided at 1e-6 (chi-square), each of a shape at 1e-6
+(Kolmogorov); about a hundred of them run, so a correct build fails once in ten thousand seeds, and the seeds are fixed.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from tacit._kernel import kernel
 from tacit.core.round import learn_round
 from tacit.noise import stream
 from tacit.privacy.event import SegmentsEvent, TreeEvent, WishartTreeEvent
+from tests.statistics import checks
+from tests.statistics.checks import LEVEL
 
-from .conftest import NOISY
+from .conftest import NOISY, name
 from .runs import first_release, row_event
 
-LEVEL = 1e-6
 RUNS = 600
 
 
@@ -93,7 +93,7 @@ def expected_deviation(config, stage: int, rows: int) -> float:
 
 
 def p_values(config, rows: int, spoil=None, remembers_all=False) -> list[float]:
-    """Of the variance of diagonal, off-diagonal and vector, and of the shape of all together."""
+    """Of the variance of diagonal, off-diagonal and vector, of the means of all entries, and of their shape."""
     matrices, vectors, stage = released_noise(config, rows, RUNS, spoil, remembers_all)
     deviation = expected_deviation(config, stage, rows)
     upper = np.triu_indices(config.dim, 1)
@@ -102,11 +102,10 @@ def p_values(config, rows: int, spoil=None, remembers_all=False) -> list[float]:
         matrices[:, upper[0], upper[1]] / deviation,
         vectors / deviation,
     ]
-    found = []
-    for group in groups:
-        total, count = float((group**2).sum()), group.size
-        found.append(2 * min(stats.chi2.cdf(total, count), stats.chi2.sf(total, count)))
-    found.append(stats.kstest(np.concatenate([group.ravel() for group in groups]), "norm").pvalue)
+    everything = np.concatenate(groups, axis=1)
+    found = [checks.scale(group, 1.0) for group in groups]
+    found.append(checks.scale(everything.mean(axis=0) * np.sqrt(RUNS), 1.0))
+    found.append(checks.law(everything, checks.normal))
     return found
 
 
@@ -139,9 +138,9 @@ def test_the_noise_test_rejects_a_scale_off_by_ten_percent(noisy_config, factor)
     assert min(p_values(noisy_config, rows, lambda params: with_noise_times(params, factor))) < LEVEL
 
 
-@pytest.mark.parametrize("forgetful", [config for config in NOISY if getattr(config, "window", None)], ids=repr)
+@pytest.mark.parametrize("forgetful", [config for config in NOISY if getattr(config, "window", None)], ids=name)
 def test_the_noise_test_rejects_a_window_that_forgets_nothing(forgetful):
-    """Rows that should be gone weigh in the matrix: held against the sums of all rows, the same views are rejected."""
+    """Held against the sums of all rows, the same views are rejected: the law sees what should be gone."""
     assert min(p_values(forgetful, later_rows(forgetful)[1], remembers_all=True)) < LEVEL
 
 

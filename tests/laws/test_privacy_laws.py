@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import io
 import json
@@ -20,31 +21,53 @@ from tacit.core.verbs import absorb, choose, encode, release
 from tacit.errors import HorizonSpent, VaultSealed
 from tacit.noise import refill, stream, tape
 from tacit.privacy import gdp
-from tacit.privacy.accountant import price
+from tacit.privacy.accountant import price, theorem_for
+from tacit.privacy.event import PersonEvent
 
-from .conftest import EXAMPLES, PRIVATE
-from .runs import contents, play, same, slates
+from .conftest import EXAMPLES, NOISY, PRIVATE
+from .runs import contents, first_release, learn, play, row_event, same, slates
+
+
+def test_a_guarantee_is_what_the_accountant_makes_of_the_event(private_config):
+    plan = private_config.plan()
+    assert plan.guarantee.theorem == theorem_for(plan.event)
+    if plan.guarantee.theorem is None:
+        assert plan.guarantee.mu == price(plan.event)
 
 
 def test_accounted_cost_never_exceeds_the_promise(private_config):
-    plan = private_config.plan()
-    promise = private_config.promise
-    assert price(plan.event) == plan.guarantee.mu
-    assert plan.guarantee.epsilon_at(promise.delta) <= promise.epsilon
-    assert gdp.delta_at(plan.guarantee.mu, promise.epsilon) <= promise.delta
+    promise, guarantee = private_config.promise, private_config.guarantee
+    if promise is None:  # pure DP, or nothing released: what is asked for is the guarantee itself
+        asked = getattr(private_config, "epsilon", 0.0)
+        assert guarantee.epsilon_at(1e-300) <= asked
+        return
+    assert guarantee.epsilon_at(promise.delta) <= promise.epsilon
+    assert guarantee.delta_at(promise.epsilon) <= promise.delta
+    assert private_config.card().keeps_its_claim
 
 
-def test_the_cost_law_rejects_a_twin_with_a_tenth_less_noise(private_config):
-    plan = private_config.plan()
-    twin = {**plan.event.__dict__, "scale": plan.event.scale * 0.9}
-    cheaper = type(plan.event)(**twin)
-    assert gdp.epsilon_at(price(cheaper), private_config.promise.delta) > private_config.promise.epsilon
+def test_the_cost_law_rejects_a_twin_with_a_tenth_less_noise(exact_config):
+    event, promise = exact_config.plan().event, exact_config.promise
+    assert gdp.epsilon_at(price(with_noise_times(event, 0.9)), promise.delta) > promise.epsilon
 
 
-def test_a_plan_spends_almost_all_of_its_promise(private_config):
+def with_noise_times(event, factor: float):
+    """The event with so many times the noise, also inside the event of a person."""
+    if isinstance(event, PersonEvent):
+        return dataclasses.replace(event, event=with_noise_times(event.event, factor))
+    return dataclasses.replace(event, scale=event.scale * factor)
+
+
+def test_a_plan_spends_almost_all_of_its_promise(exact_config):
     """Noise nobody asked for costs regret: within a ten-thousandth of the promised ε."""
-    promise = private_config.promise
-    assert private_config.guarantee.epsilon_at(promise.delta) >= promise.epsilon * (1 - 1e-4)
+    promise = exact_config.promise
+    assert exact_config.guarantee.epsilon_at(promise.delta) >= promise.epsilon * (1 - 1e-4)
+
+
+def test_a_policy_says_of_itself_what_its_guarantee_says(config):
+    """Who chooses a policy reads its class; who signs reads the guarantee."""
+    assert config.trust is config.guarantee.trust
+    assert config.protects is config.guarantee.protects
 
 
 @pytest.mark.parametrize("config", [config for config in EXAMPLES if config not in PRIVATE], ids=repr)
@@ -85,7 +108,7 @@ def test_choosing_changes_neither_vault_nor_view(config):
 def test_a_learner_cannot_be_pickled_copied_or_printed_open(config):
     learner = config.start()
     secret = 0.123456789
-    learner.learn(np.full(config.dim, secret), secret)
+    learn(learner, np.full(config.dim, secret), secret)
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy, lambda it: pickle.Pickler(io.BytesIO()).dump(it)):
         with pytest.raises(VaultSealed, match="cannot be pickled or copied"):
             attempt(learner)
@@ -106,15 +129,18 @@ def test_what_a_learner_shows_is_a_copy(config):
 
 
 def test_noise_comes_from_the_operating_system_unless_a_seed_is_given(private_config):
-    rows = private_config.plan().params.times[0] if hasattr(private_config.plan().params, "times") else 1
-    views = []
+    """Two learners with the same rows and the same offers: what they released or what they chose tells them apart.
+
+    Error level: the arms of 64 offers agree by chance less than once in 10³⁰ where nothing else differs.
+    """
+    shown = []
     for _ in range(2):
         learner = private_config.start()
-        for _ in range(int(rows)):
-            learner.learn(np.zeros(private_config.dim), 0.0)
-        assert learner.view.stage[0] == 1
-        views.append(learner.view.factor)
-    assert not np.array_equal(views[0], views[1])
+        for _ in range(first_release(private_config)):
+            learn(learner, np.zeros(private_config.dim), 0.0)
+        arms = [learner.choose(actions) for actions in slates(64, 9, private_config.dim, seed=8)]
+        shown.append([*learner.view, np.array(arms)])
+    assert not same(*shown)
     assert not private_config.start().guarantee.seeded
     seeded = private_config.start(seed=7)
     assert seeded.guarantee.seeded
@@ -122,44 +148,114 @@ def test_noise_comes_from_the_operating_system_unless_a_seed_is_given(private_co
         assert "seeded: no privacy against anyone who knows the seed" in text
 
 
+def test_every_noisy_view_of_two_learners_differs(noisy_config):
+    views = []
+    for _ in range(2):
+        learner = noisy_config.start()
+        for _ in range(first_release(noisy_config)):
+            learn(learner, np.zeros(noisy_config.dim), 0.0)
+        assert learner.view.stage[0] == 1
+        views.append(learner.view)
+    for name in ("theta", "factor", "whiten"):
+        assert not np.array_equal(getattr(views[0], name), getattr(views[1], name))
+
+
 def test_noise_is_drawn_once_per_release_and_never_otherwise(private_config):
+    """Nothing is drawn where no view is released, and for a view no more than was laid out for it.
+
+    Gaussian noise takes exactly that. Wishart noise draws again what it rejected, and the first time pads as well.
+    """
     plan = private_config.plan()
-    size = private_config.dim * (private_config.dim + 1) // 2 + private_config.dim
-    rows = min(plan.limit, 400)
-    noise = tape(rows * size, 1)
-    refill(noise, rows * size, 1)
+    draws = plan.draws
+    rows = 400 if plan.limit is None else min(plan.limit, 400)
+    room = (rows * draws.learn_normals + draws.first_normals, rows * draws.learn_uniforms + draws.first_uniforms)
+    noise = tape(*room)
+    refill(noise, *room)
     vault, view, report, x = plan.vault(), plan.view(), np.zeros(plan.report_size), np.zeros(private_config.dim)
-    for _ in range(rows):
+    for row in range(rows):
+        drawn, stage = noise.at.copy(), view.stage[0]
         learn_round(plan.params, vault, view, x, 0.0, report, noise)
-        assert noise.at[0] == view.stage[0] * size
-    assert view.stage[0] > 0
+        normals, uniforms = noise.at - drawn
+        if view.stage[0] == stage:
+            assert normals == uniforms == 0
+        elif draws.learn_uniforms == 0:
+            assert (normals, uniforms) == (draws.learn_normals, 0)
+        else:
+            first = row == 0
+            assert 0 < normals <= draws.learn_normals + first * draws.first_normals
+            assert 0 < uniforms <= draws.learn_uniforms + first * draws.first_uniforms
+    assert (view.stage[0] > 0) == hasattr(plan.params, "confidence")
     assert np.isnan(noise.normals[: noise.at[0]]).all(), "noise that was used must not be readable again"
+    assert np.isnan(noise.uniforms[: noise.at[1]]).all(), "noise that was used must not be readable again"
 
 
-def test_a_horizon_is_never_overrun(private_config):
+def test_what_is_laid_out_on_a_tape_is_enough(config):
+    """Noise from the operating system never runs out in the middle of a round."""
+    arms, _ = play(config.start(), 200, seed=6)
+    assert len(arms) == 200
+
+
+def test_a_view_changes_only_when_a_release_is_counted(config):
+    learner = config.start(seed=9)
+    before = learner.view
+    for actions in slates(250, 5, config.dim, seed=9):
+        learn(learner, actions[learner.choose(actions)], 0.5)
+        after = learner.view
+        assert after.stage[0] - before.stage[0] in (0, 1)
+        assert same([*before], [*after]) == (after.stage[0] == before.stage[0])
+        before = after
+
+
+def test_a_policy_that_releases_nothing_of_its_rows_behaves_as_if_there_were_none(silent_config):
+    """Whatever is learned: the same reports, the same vault, the first view for ever, and the same choices."""
+    plan = silent_config.plan()
+    learners = [silent_config.start(seed=4) for _ in range(2)]
+    reports = [np.zeros(plan.report_size) for _ in learners]
+    rng = np.random.default_rng(4)
+    for actions in slates(100, 6, silent_config.dim, seed=4):
+        assert learners[0].choose(actions) == learners[1].choose(actions)
+        for learner, report in zip(learners, reports, strict=True):
+            x, reward = rng.standard_normal(silent_config.dim), float(rng.standard_normal())
+            learn(learner, x, reward)
+            encode(plan.params, x, reward, report, stream(1))
+        assert reports[0].tobytes() == reports[1].tobytes()
+    assert same(contents(learners[0]), contents(learners[1]))
+    assert same([*learners[0].view], [*plan.view()])
+
+
+def test_the_law_of_silence_rejects_a_policy_that_learns(exact_config):
+    """Broken twin of the law above: told different things, with the same noise, two learners show different views."""
+    learners = [exact_config.start(seed=4) for _ in range(2)]
+    for reward, learner in enumerate(learners):
+        for _ in range(first_release(exact_config)):
+            learn(learner, np.eye(exact_config.dim)[0], float(reward))
+    assert not same([*learners[0].view], [*learners[1].view])
+
+
+def test_a_horizon_is_never_overrun(noisy_config):
     """The last row is absorbed but not released where every row has its own release; then everything is refused."""
-    config = private_config
     limit = 300
-    if hasattr(config, "horizon"):
-        config = type(config).from_dict({**config.to_dict(), "horizon": limit})
+    config = type(noisy_config).from_dict({**noisy_config.to_dict(), "horizon": limit})
     learner = config.start(seed=2)
     play(learner, limit, seed=2)
     before = contents(learner)
     with pytest.raises(HorizonSpent, match="300 rounds are served"):
         learner.choose(np.eye(config.dim))
     with pytest.raises(HorizonSpent, match="300 rows are learned"):
-        learner.learn(np.zeros(config.dim), 0.0)
+        learn(learner, np.zeros(config.dim), 0.0)
     assert same(before, contents(learner))
-    event = config.plan().event
-    most = limit - 1 if hasattr(event, "nodes") else event.releases
-    assert learner.view.stage[0] <= most
+    params = config.plan().params
+    most = len(params.times) if hasattr(params, "times") else limit - 1
+    assert 0 < learner.view.stage[0] <= most
+    if not hasattr(params, "times"):
+        assert learner.view.stage[0] == most, "every row but the last has its release"
 
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_whatever_comes_in_one_row_weighs_at_most_its_declared_sensitivity(data):
     """Replace one row by any other, however large: in units of the symmetric noise the sums move by ≤ the event's."""
-    config = data.draw(st.sampled_from(PRIVATE))
+    config = data.draw(st.sampled_from(NOISY))
     numbers = st.floats(min_value=-1e100, max_value=1e100)
     plan = config.plan()
     sums = []
@@ -173,13 +269,13 @@ def test_whatever_comes_in_one_row_weighs_at_most_its_declared_sensitivity(data)
     dim = config.dim
     diagonal = np.cumsum([0, *range(dim, 1, -1)])
     change[diagonal] /= 2
-    assert np.sqrt(change.sum()) <= plan.event.sensitivity * (1 + 1e-9)
+    assert np.sqrt(change.sum()) <= row_event(config).sensitivity * (1 + 1e-9)
 
 
-def test_the_sensitivity_is_attained(private_config):
+def test_the_sensitivity_is_attained(noisy_config):
     """Orthogonal rows at full length with opposite rewards: the bound is not slack."""
-    plan = private_config.plan()
-    dim, bounds = private_config.dim, plan.params.bounds
+    plan = noisy_config.plan()
+    dim, bounds = noisy_config.dim, plan.params.bounds
     unit = np.eye(dim) * bounds.action_norm
     cosine = min(1.0, (bounds.reward_scale * bounds.reward_bound / bounds.action_norm) ** 2)
     other = cosine * unit[0] + np.sqrt(1 - cosine**2) * unit[1]
@@ -191,7 +287,7 @@ def test_the_sensitivity_is_attained(private_config):
         sums.append(vault.sums.copy())
     change = (sums[0] - sums[1]) ** 2
     change[np.cumsum([0, *range(dim, 1, -1)])] /= 2
-    assert np.sqrt(change.sum()) == pytest.approx(plan.event.sensitivity, rel=1e-9)
+    assert np.sqrt(change.sum()) == pytest.approx(row_event(noisy_config).sensitivity, rel=1e-9)
 
 
 def test_rows_are_counted_by_learn_alone(config):
@@ -199,7 +295,7 @@ def test_rows_are_counted_by_learn_alone(config):
     for actions in slates(5, 3, config.dim, seed=1):
         learner.choose(actions)
     assert learner._vault.counters[ROWS] == 0
-    learner.learn(np.zeros(config.dim), 0.0)
+    learn(learner, np.zeros(config.dim), 0.0)
     assert learner.diagnostics().rows == 1
 
 

@@ -8,6 +8,7 @@ from tacit.core.learner import POLICY
 from tacit.linalg import packed_size
 from tacit.noise import draw_symmetric, stream
 from tacit.privacy.toeplitz import EIGHT_BUFFERS
+from tests.mechanisms.wishart_reference import packed, slots_after_each_row
 
 DIM, ROWS, SEED = 3, 90, 16
 SIZE = packed_size(DIM) + DIM
@@ -40,15 +41,38 @@ def tree_noise(params):
     return noise
 
 
+def toeplitz_noise(params):
+    """B·Z with the whole matrix B, for every row but the last."""
+    rows = params.horizon - 1
+    distance = np.subtract.outer(np.arange(rows), np.arange(rows))
+    dense = np.where(distance >= 0, EIGHT_BUFFERS.row_coefficients(rows)[np.abs(distance)], 0.0)
+    return dict(enumerate(dense @ fresh_draws(params.buffers.scale, rows), start=1))
+
+
+def wishart_noise(params):
+    slots = slots_after_each_row(params.masks, DIM, stream(SEED, 0, POLICY), params.horizon - 1)
+    return {row: packed(sum(held)) for row, (held, _) in enumerate(slots, start=1)}
+
+
+PUBLISHED = {"releases": "tree", "calibration": "published", "horizon": ROWS, "epsilon": 1.0}
+
+
 @pytest.mark.parametrize("reward_bound", [1.0, 4.0])
 @pytest.mark.parametrize(
     ("options", "noise_of"),
-    [({"views": 60, "ratio": 1.05}, geometric_noise), ({"releases": "tree", "horizon": ROWS}, tree_noise)],
-    ids=["geometric", "tree"],
+    [
+        ({"views": 60, "ratio": 1.05}, geometric_noise),
+        ({"releases": "tree", "horizon": ROWS}, tree_noise),
+        ({"releases": "toeplitz", "horizon": ROWS}, toeplitz_noise),
+        (PUBLISHED, tree_noise),
+        (PUBLISHED | {"noise": "wishart"}, wishart_noise),
+        (PUBLISHED | {"noise": "wishart-unshifted"}, wishart_noise),
+    ],
+    ids=["geometric", "tree", "toeplitz", "published", "wishart", "unshifted"],
 )
 def test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism(options, noise_of, reward_bound):
     """V − regulariser·I and V·θ̃ at every release; between releases the view does not change by a bit."""
-    config = JointLinUCB(dim=DIM, epsilon=20.0, delta=0.1, reward_bound=reward_bound, **options)
+    config = JointLinUCB(**{"dim": DIM, "epsilon": 20.0, "delta": 0.1, "reward_bound": reward_bound} | options)
     params, learner = config.plan().params, config.start(seed=SEED)
     regulariser, noise = params.confidence.regulariser, noise_of(params)
     rng = np.random.default_rng(17)

@@ -6,10 +6,12 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
+from tacit import JointLinUCB
 from tacit.linalg import packed_size
 from tacit.mechanisms.toeplitz import buffers, correlated_noise, empty_memory
 from tacit.noise import Tape, draw_symmetric, stream
-from tacit.privacy.toeplitz import EIGHT_BUFFERS, Design
+from tacit.privacy import Promise, ToeplitzEvent, calibrate, gdp, price
+from tacit.privacy.toeplitz import EIGHT_BUFFERS, Design, square_root_coefficients
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
 
@@ -151,3 +153,107 @@ def test_the_test_of_covariance_rejects_a_diagonal_without_its_root_two():
     diagonal = paths(honest, 20)[np.tile(_DIAGONAL, 20)]
     assert law_of(diagonal) > LEVEL
     assert law_of(diagonal / math.sqrt(2)) < LEVEL
+
+
+# What one row costs, read off the kernel ----------------------------------------
+#
+# In dimension 15 there are 120 packed numbers off the diagonal. Draw j is a one at its own place and zeros elsewhere,
+# so the releases spell out the matrix B that the kernel applies to its draws, whatever was intended. A row of the data
+# is in every later prefix sum: in units of the noise, row i moves all releases together by ‖B⁻¹·A·e_i‖.
+
+MARK_DIM, MARKS = 15, 110
+_PLACES = np.flatnonzero(np.concatenate([np.not_equal(*np.triu_indices(MARK_DIM)), np.ones(MARK_DIM, bool)]))[:MARKS]
+
+
+def applied(spoil=None):
+    """B of the kernel for MARKS releases of scale one; `spoil(memory)` breaks the state after each."""
+    size = packed_size(MARK_DIM) + MARK_DIM
+    values = np.zeros((MARKS, size))
+    values[np.arange(MARKS), _PLACES] = 1.0
+    source = Tape(values.ravel(), np.empty(0), np.zeros(2, np.int64))
+    params, memory = buffers(EIGHT_BUFFERS, 1.0), empty_memory(EIGHT_BUFFERS, size)
+    found = np.empty((MARKS, MARKS))
+    for row in found:
+        row[:] = memory[correlated_noise(params, memory, MARK_DIM, source)][_PLACES]
+        if spoil is not None:
+            spoil(memory)
+    return found
+
+
+def cost(matrix):
+    """The largest move that one row of unit sensitivity causes, in units of the noise B·Z."""
+    prefixes = np.tril(np.ones((len(matrix), len(matrix))))
+    return np.linalg.norm(np.linalg.solve(matrix, prefixes), axis=0).max()
+
+
+def test_what_the_kernel_applies_costs_one_row_exactly_its_price():
+    assert cost(applied()) == pytest.approx(price(ToeplitzEvent(1.0, 1.0, MARKS, EIGHT_BUFFERS, "one")), rel=1e-10)
+
+
+@pytest.mark.parametrize("buffer", [4, 5, 6, 7])
+def test_a_buffer_that_is_emptied_costs_more_than_the_price(buffer):
+    """The broken twin: less noise is carried on, so later releases give earlier ones away."""
+
+    def empty(memory):
+        memory[buffer] = 0.0
+
+    assert cost(applied(empty)) > 1.001 * price(ToeplitzEvent(1.0, 1.0, MARKS, EIGHT_BUFFERS, "one"))
+
+
+def test_fresh_noise_at_each_release_costs_many_times_the_price():
+    """Independent draws of the very same size in every release: a row is seen again in each of them."""
+    alone = np.diag([EIGHT_BUFFERS.row_norm(t) for t in range(1, MARKS + 1)])
+    assert cost(alone) > 4 * price(ToeplitzEvent(1.0, 1.0, MARKS, EIGHT_BUFFERS, "one"))
+
+
+# Every round ----------------------------------------
+
+
+def every_round(horizon, **changes):
+    settings = {"dim": 5, "epsilon": 1.0, "delta": 0.1}
+    return JointLinUCB(**(settings | changes), releases="toeplitz", horizon=horizon)
+
+
+@pytest.mark.parametrize("horizon", [2, 3, 257, 10**5 + 1, 2**26 + 1])
+def test_the_plan_counts_a_release_for_every_row_but_the_last(horizon):
+    plan = every_round(horizon).plan()
+    assert plan.event.releases == horizon - 1
+    scale = EIGHT_BUFFERS.column_norm(horizon - 1) * 2 / gdp.mu_for(1.0, 0.1)
+    assert plan.noise_scale == plan.params.buffers.scale == pytest.approx(scale, rel=3e-6)
+    assert plan.noise_scales["last view"] == pytest.approx(scale * EIGHT_BUFFERS.row_norm(horizon - 1), rel=3e-6)
+
+
+@pytest.mark.parametrize("horizon", [17, 257, 2**14 + 1, 2**17 + 1])
+def test_the_last_view_is_within_a_thousandth_of_the_square_root_factorisation(horizon):
+    """The reference needs every past draw; its worst step is Σ f_k², f_k = C(2k, k)/4^k."""
+    plan = every_round(horizon).plan()
+    root = square_root_coefficients(horizon - 1)
+    factor = plan.noise_scales["last view"] * gdp.mu_for(1.0, 0.1) / 2
+    assert 1 <= factor / (root @ root) < 1.001
+
+
+@pytest.mark.parametrize("horizon", [257, 10**6])
+def test_noise_for_a_quarter_of_the_releases_breaks_the_promise(horizon):
+    promise = Promise(1.0, 1e-6)
+
+    def event_at(releases, scale):
+        return ToeplitzEvent(scale, 2.0, releases, EIGHT_BUFFERS, "one")
+
+    kept = every_round(horizon, delta=1e-6).plan()
+    assert promise.kept_by(price(kept.event))
+    short = calibrate(promise, lambda scale: event_at((horizon - 1) // 4, scale))
+    assert not promise.kept_by(price(event_at(horizon - 1, short)))
+
+
+def test_the_state_does_not_grow_with_the_horizon():
+    shapes = {every_round(horizon).plan().vault().memory.shape for horizon in (100, 10**4, 10**7)}
+    assert shapes == {(8 + 3, packed_size(5) + 5)}
+
+
+def test_the_view_changes_at_most_once_for_every_row_but_the_last():
+    learner = every_round(40, dim=2).start(seed=1)
+    stages = []
+    for _ in range(40):
+        learner.learn([0.5, 0.5], 1.0)
+        stages.append(int(learner.view.stage[0]))
+    assert stages == [*range(1, 40), 39]

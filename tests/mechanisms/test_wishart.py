@@ -141,8 +141,8 @@ def test_the_noise_of_a_row_is_the_sum_of_its_slots(horizon, dim):
         np.testing.assert_allclose(noise, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_the_masks_of_row_one_are_forgotten_for_no_later_row():
-    """Pads are drawn with row 1 and never again; nor does a second life of the memory keep those of the first."""
+def test_pads_are_drawn_with_row_one_and_never_change():
+    """A fresh pad every round would have the same law in each of them, and average itself out over rounds."""
     masks, source = Masks(PARAMETER, 50, 9), stream(6)
     pads = None
     for row, (_, memory) in enumerate(released(masks, 2, 256, source, 255), start=1):

@@ -16,6 +16,7 @@ from tacit.privacy import (
     Neighbours,
     Promise,
     Protects,
+    Theorem,
     ToeplitzEvent,
     Together,
     TreeEvent,
@@ -109,9 +110,26 @@ def test_the_text_says_what_is_promised_to_whom():
         "Timing",
         "Side channels",
         "own action",
-        "double-precision Gaussians, not a discrete mechanism",
+        "drawn in double precision, not by a discrete mechanism",
     ):
         assert words in text, words
+
+
+def test_what_is_not_covered_depends_on_who_is_trusted_and_on_whether_there_is_noise():
+    local = Guarantee(
+        Trust.LOCAL,
+        Protects.EVERYTHING,
+        Neighbours.REPLACE_ONE,
+        Unit.round(),
+        None,
+        None,
+        theorem=Theorem(1.0, 0.0, "t"),
+    )
+    text = flat(Card("answers", "exact", local))
+    assert "own action" not in text
+    assert "double precision" not in text
+    assert "Pure DP: the same epsilon at every delta." in text
+    assert "Side channels" in text
 
 
 def test_the_attackers_power_is_in_words_and_rounded_up():

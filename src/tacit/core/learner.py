@@ -198,7 +198,7 @@ class Learner:
             for start, stop in self._portions(count):
                 if not self._seeded:
                     size, draws = stop - start, plan.draws
-                    self._lay_out(size * draws.choose_normals, size * draws.choose_uniforms)
+                    refill(self._noise, size * draws.choose_normals, size * draws.choose_uniforms)  # type: ignore[arg-type]
                 arguments = (plan.params, self._view, block[start:stop], room, self._noise, arms[start:stop])
                 if self._choose_block is None:
                     self._choose_block = entry(choose_block, *arguments)
@@ -223,19 +223,15 @@ class Learner:
             self._refuse_large(reward)
         if person is None and self._people is None:
             with self._lock:
-                self._refuse_moved()
-                self._refuse_beyond(1)
                 if not self._tick(row, reward):
                     raise not_finite("x and reward", np.append(row, reward))
             return
         token = self._token(person)
         # Looked at here and not in the kernel: whether a row counts for its person must be known before it does.
-        numbers = np.append(row, reward)
-        if first_unfit(numbers) >= 0:
-            raise not_finite("x and reward", numbers)
+        if first_unfit(row) >= 0 or not abs(reward) <= LARGEST:
+            raise not_finite("x and reward", np.append(row, reward))
         with self._lock:
-            self._refuse_moved()
-            self._refuse_beyond(1)
+            self._refuse_rows(1)
             self._absorb(row, reward, token)
 
     # Books kept here --------------------------------------------------------------------------------------------
@@ -269,7 +265,7 @@ class Learner:
         with self._lock:
             self._refuse_moved()
             identity, found = self._decisions.find(decision)
-            self._refuse_beyond(1)
+            self._refuse_rows(1)
             self._decisions.close(identity)
             self._absorb(found.x, value, found.person)
 
@@ -282,7 +278,7 @@ class Learner:
         with self._lock:
             self._refuse_moved()
             identity, found = self._decisions.find(decision)
-            self._refuse_beyond(1)
+            self._refuse_rows(1)
             self._expire(identity, found.person)
 
     def expire_all(self, *, older_than: int) -> int:
@@ -294,7 +290,7 @@ class Learner:
         with self._lock:
             self._refuse_moved()
             found = self._decisions.older_than(count)
-            self._refuse_beyond(len(found))
+            self._refuse_rows(len(found))
             for identity, pending in found:
                 self._expire(identity, pending.person)
         return len(found)
@@ -327,7 +323,7 @@ class Learner:
         if room is None:
             room = self._slate(rows.shape[0])
         if not self._seeded:
-            self._lay_out(plan.draws.choose_normals, plan.draws.choose_uniforms)
+            refill(self._noise, plan.draws.choose_normals, plan.draws.choose_uniforms)  # type: ignore[arg-type]
         if self._choose is None:
             self._choose = entry(choose_checked, plan.params, self._view, rows, room, self._noise)
         arm: int = self._choose(plan.params, self._view, rows, room, self._noise)
@@ -356,12 +352,15 @@ class Learner:
     def _tick(self, row: Floats, reward: float) -> int:
         """One row, whatever is in it: the clock of releases runs on rows alone."""
         plan = self._plan
+        rows = self._vault.counters.item(ROWS)
+        if self._moved or (plan.limit is not None and rows >= plan.limit):
+            self._refuse_rows(1)
         if not self._seeded:
             draws = plan.draws
-            if self._vault.counters[ROWS] == 0:
-                self._lay_out(draws.learn_normals + draws.first_normals, draws.learn_uniforms + draws.first_uniforms)
-            else:
-                self._lay_out(draws.learn_normals, draws.learn_uniforms)
+            normals, uniforms = draws.learn_normals, draws.learn_uniforms
+            if not rows:
+                normals, uniforms = normals + draws.first_normals, uniforms + draws.first_uniforms
+            refill(self._noise, normals, uniforms)  # type: ignore[arg-type]
         arguments = (plan.params, self._vault, self._view, row, reward, self._report, self._noise)
         if self._learn is None:
             self._learn = entry(learn_checked, *arguments)
@@ -369,9 +368,6 @@ class Learner:
         if outcome == RELEASED:
             self._released_at = int(self._vault.counters[ROWS])
         return outcome
-
-    def _lay_out(self, normals: int, uniforms: int) -> None:
-        refill(self._noise, normals, uniforms)  # type: ignore[arg-type]
 
     def _slate(self, arms: int) -> Slate:
         room = self._slates.get(arms)
@@ -404,11 +400,13 @@ class Learner:
                 "with tacit.resume(path, key)."
             )
 
-    def _refuse_beyond(self, rows: int) -> None:
+    def _refuse_rows(self, rows: int) -> None:
+        """Unless so many more rows may be learned."""
+        self._refuse_moved()
         limit = self._plan.limit
         if limit is None:
             return
-        left = limit - self._vault.counters[ROWS]
+        left = limit - self._vault.counters.item(ROWS)
         if left >= rows:
             return
         if left <= 0:

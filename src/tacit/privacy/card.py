@@ -11,6 +11,7 @@ from tacit._validate import positive
 from tacit.errors import BadInput
 from tacit.privacy.calibrate import Promise
 from tacit.privacy.guarantee import SEEDED, Guarantee, finite_or_none, round_up, short_delta
+from tacit.privacy.scope import Trust
 
 DELTAS = (1e-3, 1e-5, 1e-6, 1e-9)
 FALSE_ALARM = 0.05
@@ -19,9 +20,9 @@ WIDTH = 100
 NOT_COVERED = (
     "Timing: how long a decision takes, and when people come.",
     "Side channels: logs, memory, crash dumps and anything else that is not an output of the policy.",
-    "The person's own action: it may depend on that person's own context.",
-    "Floating-point noise: the numbers are double-precision Gaussians, not a discrete mechanism.",
 )
+OWN_ACTION = "The person's own action: it may depend on that person's own context."
+FLOATING_POINT = "Floating-point noise: the numbers are drawn in double precision, not by a discrete mechanism."
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Card:
             "events": list(self.events),
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
-            "not_covered": list(NOT_COVERED),
+            "not_covered": self._not_covered(),
             "seeded": guarantee.seeded,
         }
         if guarantee.theorem is not None:
@@ -132,7 +133,7 @@ class Card:
         lines += _section("Assumptions", _bullets(self.assumptions))
         lines += _section("Notes", _bullets(self.notes))
         if self.guarantee.private:
-            lines += _section("Not covered", _bullets(NOT_COVERED))
+            lines += _section("Not covered", _bullets(self._not_covered()))
         return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:
@@ -176,6 +177,8 @@ class Card:
     def _price(self) -> list[str]:
         guarantee = self.guarantee
         if guarantee.mu is None:
+            if self.guarantee.theorem is not None and self.guarantee.theorem.delta == 0:
+                return ["Pure DP: the same epsilon at every delta."]
             return ["The theorem gives one point and no curve: mu, rho and the true epsilon are not known."]
         rows = [("mu", round_up(guarantee.mu, 4)), ("rho", round_up(guarantee.rho, 4))]
         table = [("delta", "epsilon at most")]
@@ -186,6 +189,10 @@ class Card:
         rows = [] if self.noise_scale is None else [("scale", f"{self.noise_scale:.6g}")]
         rows += [(name, f"{scale:.6g}") for name, scale in self.noise_scales.items()]
         return [*_aligned(rows), *_bullets(self.events)]
+
+    def _not_covered(self) -> list[str]:
+        joint, noised = self.guarantee.trust is Trust.JOINT, self.noise_scale is not None
+        return [*NOT_COVERED, *([OWN_ACTION] if joint else []), *([FLOATING_POINT] if noised else [])]
 
     def _deltas(self) -> list[float]:
         own = [] if self.delta is None else [self.delta]

@@ -96,8 +96,10 @@ def power(mu: float, false_alarm: float) -> float:
     One minus the trade-off function of Dong, Roth and Su (2022). Exact for one Gaussian release, an
     upper bound for everything that is μ-GDP.
     """
-    shift = cost("mu", mu)
-    quantile = float(ndtri(probability("false_alarm", false_alarm)))
+    shift, rate = cost("mu", mu), probability("false_alarm", false_alarm)
+    if shift == 0:
+        return rate  # guessing, exactly
+    quantile = float(ndtri(rate))
     return 0.5 * math.erfc(-(quantile + shift) / _ROOT_TWO)
 
 

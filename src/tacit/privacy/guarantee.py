@@ -36,7 +36,7 @@ class Guarantee:
     neighbours: Neighbours
     unit: Unit
     mu: float | None  # μ; ∞ when data is released exactly; None when only a theorem is known
-    delta: float | None  # where `epsilon` is read off the curve
+    delta: float | None  # where `epsilon` is read off the curve; a theorem's own unless given
     seeded: bool = False
     theorem: Theorem | None = None
 
@@ -62,8 +62,10 @@ class Guarantee:
             raise BadInput(f"Expected theorem to be a Theorem, got theorem={self.theorem!r}.")
         if self.mu is not None:
             object.__setattr__(self, "mu", gdp.cost("mu", self.mu))
-        if self.delta is not None:
-            object.__setattr__(self, "delta", probability("delta", self.delta))
+        if self.delta is None and self.theorem is not None:
+            object.__setattr__(self, "delta", self.theorem.delta)
+        elif self.delta is not None:
+            object.__setattr__(self, "delta", self._checked(self.delta))
         if not isinstance(self.seeded, bool):
             raise BadInput(f"Expected seeded to be True or False, got seeded={self.seeded!r}.")
 
@@ -98,7 +100,7 @@ class Guarantee:
     def epsilon_at(self, delta: float) -> float:
         """The smallest ε at this δ; ∞ without privacy. By a theorem: an upper bound, ∞ below the theorem's δ."""
         if self.private and self.theorem is not None:
-            return self.theorem.epsilon_at(probability("delta", delta))
+            return self.theorem.epsilon_at(self._checked(delta))
         return gdp.epsilon_at(self._effective_mu, delta)
 
     def delta_at(self, epsilon: float) -> float:
@@ -164,6 +166,12 @@ class Guarantee:
 
     def _scope(self) -> str:
         return f"{self.trust.value} DP: {self.protects} of {self.unit} ({self.neighbours}) are protected with"
+
+    def _checked(self, delta: float) -> float:
+        """δ strictly between 0 and 1; 0 too where a theorem states pure DP."""
+        if self.theorem is not None and self.theorem.delta == 0 and delta == 0:
+            return 0.0
+        return probability("delta", delta)
 
     @property
     def _effective_mu(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -25,5 +26,8 @@ def number(value: float | None, digits: int = 4) -> str:
         return "–"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         decimals = max(0, digits - len(str(int(abs(value)))))
+        if 0 < abs(value) < 1:
+            # An error of 0.03 at two digits must not read as 0.0.
+            decimals = max(decimals, min(digits, 2) - 1 - math.floor(math.log10(abs(value))))
         return f"{value:,.{decimals}f}"
     return f"{value:.{digits - 1}e}"

@@ -69,31 +69,30 @@ def found(claim: Claim, holds: bool, criterion: str, numbers: str, **values: flo
     return Verdict(claim, Finding.HOLDS if holds else Finding.FAILS, criterion, numbers, finite)
 
 
-def ordered(claim: Claim, *pairs: tuple[Sample, Sample]) -> Verdict:
-    """The first of each pair is below the second: the mean difference exceeds two standard errors, trial by trial."""
-    between = " and ".join(f"({large.name} minus {small.name})" for small, large in pairs)
-    criterion = f"mean of {between}, trial by trial, above {SIGMAS:g} standard errors"
+def highest(claim: Claim, large: Sample, *others: Sample, of: str = "final regret") -> Verdict:
+    """`large` is above every one of the others: the mean difference exceeds two standard errors, trial by trial."""
+    pairs = [(other, large) for other in others]
+    each = "each of " if len(others) > 1 else ""
+    between = f"{large.name} minus {each}{', '.join(other.name for other in others)}"
+    criterion = f"mean difference in {of}, {between}, trial by trial, above {SIGMAS:g} standard errors"
     if min(len(small.values) for small, _ in pairs) < 2:
         return untested(claim, criterion, "a single trial has no standard error")
     parts, least = [], math.inf
     for small, large in pairs:
         difference = large.values - small.values
         mean, error = float(difference.mean()), standard_error(difference) or 0.0
-        parts.append(f"{large.name} − {small.name} = {number(mean)} ± {number(error, 2)}")
+        parts.append(f"difference {number(mean)} ± {number(error, 2)}")
+        if len(pairs) > 1:
+            parts[-1] += f" to {small.name}"
         least = min(least, mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0)
     named = {sample.name: str(sample) for pair in pairs for sample in pair}
     numbers = "; ".join([", ".join(named.values()), *parts])
     return found(claim, least > SIGMAS, criterion, numbers, least_standard_errors=least)
 
 
-def lower(claim: Claim, small: Sample, large: Sample) -> Verdict:
+def lower(claim: Claim, small: Sample, large: Sample, *, of: str = "final regret") -> Verdict:
     """`small` is below `large`."""
-    return ordered(claim, (small, large))
-
-
-def highest(claim: Claim, large: Sample, *others: Sample) -> Verdict:
-    """`large` is above every one of the others."""
-    return ordered(claim, *((other, large) for other in others))
+    return highest(claim, large, small, of=of)
 
 
 def at_least_times(claim: Claim, small: Sample, large: Sample, factor: float) -> Verdict:

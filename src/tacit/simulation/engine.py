@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -199,19 +202,18 @@ def _run_all(
             under_way = [one.job.name for one in running if not one.handed][:1]
             bar.set_description_str("; ".join([f"{done} of {len(running)} runs", *under_way]))
 
-    with threadpool_limits(1), bar, ThreadPoolExecutor(workers) as pool:
+    with threadpool_limits(1), bar, _heard(stop), ThreadPoolExecutor(workers) as pool:
         try:
             futures = [pool.submit(work) for _ in range(workers)]
             for one in running:
-                # Compiles, in this thread, while those already compiled run in the others.
-                _trial(one.plan, one.job.environment, 0, 0, one.job.seed, one.marks, stop, bar)
+                _compile(one, stop, bar)  # in this thread, while what is compiled already runs in the others
                 for trial in range(one.job.trials):
                     ready.put((one, trial))
                 hand_over()
             for _ in range(workers):
                 ready.put(None)
             busy = True
-            while busy:
+            while busy and not stop.is_set():
                 # In short waits: a wait without end cannot be interrupted everywhere.
                 done, rest = wait(futures, timeout=0.2, return_when=FIRST_EXCEPTION)
                 for future in done:
@@ -226,6 +228,35 @@ def _run_all(
                 ready.put(None)
     hand_over()  # what was finished between the last look and the stop
     return [one.result() if result is None else result for one, result in zip(running, results, strict=True)]
+
+
+@contextmanager
+def _heard(stop: threading.Event) -> Iterator[None]:
+    """Ctrl-C sets `stop` too: what it raises can get lost inside the compiler, and the run would go on."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _compile(one: _Running, stop: threading.Event, bar: Bar) -> None:
+    """Run no round at all: what a trial of this job needs is compiled then."""
+    try:
+        _trial(one.plan, one.job.environment, 0, 0, one.job.seed, one.marks, stop, bar)
+    except Exception:
+        if stop.is_set():  # Ctrl-C came through the compiler as an error of its own
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _prepare(job: Job) -> _Running:

@@ -121,25 +121,26 @@ class DecisionSet(Experiment[OneSet]):
         best = int(drawn.along.argmax())
         others = np.delete(drawn.actions, best, axis=0)
         figure = Figure(figsize=(9.6, 4.6), layout="constrained")
-        globe = figure.add_subplot(1, 2, 1, projection="3d")
+        grid = figure.add_gridspec(1, 2, wspace=0.12)
+        globe = figure.add_subplot(grid[0], projection="3d")
         # Seen from the side of θ*, a little off: the optimal action stands free, and the cap without actions shows.
         azimuth = float(np.degrees(np.arctan2(drawn.theta[1], drawn.theta[0]))) + 40
         globe.view_init(elev=22, azim=azimuth)
-        globe.scatter(*others[:, :3].T, s=5, color=BLUE, alpha=0.45, linewidths=0, label="other actions")
+        globe.scatter(*others[:, :3].T, s=8, color=BLUE, alpha=0.7, linewidths=0, label="other actions")
         globe.scatter(
             *drawn.actions[best, :3, None], s=90, color=ORANGE, marker="*", label="optimal action", depthshade=False
         )
         globe.quiver(0, 0, 0, *drawn.theta[:3], color="black", arrow_length_ratio=0.12, linewidth=1.4)
-        globe.text(*(1.12 * drawn.theta[:3]), "θ*", fontsize=11)
+        globe.text(*(1.3 * drawn.theta[:3]), "θ*", fontsize=11)
         globe.set_box_aspect((1, 1, 1))
         for axis in (globe.xaxis, globe.yaxis, globe.zaxis):
             axis.set_ticks([-1, 0, 1])
-        globe.set_xlabel("$x_1$")
-        globe.set_ylabel("$x_2$")
-        globe.set_zlabel("$x_3$")
+        globe.set_xlabel("$x_1$", labelpad=-4)
+        globe.set_ylabel("$x_2$", labelpad=-4)
+        globe.set_zlabel("$x_3$", labelpad=-6)
         globe.set_title(f"one decision set, K = {scale.arms:,}", loc="left", fontsize=10)
         globe.legend(loc="upper left", fontsize=8.5, frameon=False)
-        law = figure.add_subplot(1, 2, 2)
+        law = figure.add_subplot(grid[1])
         law.hist(np.delete(drawn.along, best), bins=28, density=True, color=BLUE, alpha=0.55, label="other actions")
         at = np.linspace(-BEST, BEST - scale.gap, 200)
         density = (1 - at**2) ** ((scale.dim - 3) / 2)

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 #: The paper's horizon: what it says about shape is said of so many rounds.
 PAPER_ROUNDS = 50_000_000
 
-NON_PRIVATE, GAUSSIAN = "non-private", "Gaussian tree, published"
-WISHART, UNSHIFTED = "Wishart, published", "Wishart unshifted, published"
-TREE, TOEPLITZ, GEOMETRIC = "tree, exact", "Toeplitz, exact", "geometric, exact"
+NON_PRIVATE, GAUSSIAN = "non-private", "published Gaussian tree"
+WISHART, UNSHIFTED = "published Wishart", "published unshifted Wishart"
+TREE, TOEPLITZ, GEOMETRIC = "exact tree", "exact Toeplitz", "exact geometric"
 
 POLICIES: dict[str, Callable[[int], Policy]] = {
     NON_PRIVATE: lambda n: non_private(DIM, n),
@@ -105,7 +105,9 @@ class RegretOverTime(Experiment[Gaps]):
         "with a gap of 0.1. The paper's policies use its constants; ours promise the same with less noise."
     )
     choices: ClassVar[tuple[str, ...]] = (
-        "The paper does not give the number of trials: it is our choice.",
+        "The paper does not give the number of trials: it is our choice. It ran 50,000,000 rounds: what the quick "
+        "scale finds is found of fewer.",
+        f"ε is accounted at δ = {DELTA:g}. Where it is 0, the noise gives (0, δ) already: far more than was promised.",
         "Rates (Corollaries 10 and 12) have no constant: they are scaled to meet the measured end point. Theorem lines "
         "have all their constants.",
     )
@@ -176,12 +178,7 @@ class RegretOverTime(Experiment[Gaps]):
             verdicts.append(highest(claim, finals[UNSHIFTED], finals[WISHART], finals[GAUSSIAN], finals[NON_PRIVATE]))
         else:
             claim = Claim(f"The unshifted Wishart variant cannot be told from the shifted one, {where}.")
-            if evidence.scale.rounds < PAPER_ROUNDS:
-                why = f"said of {PAPER_ROUNDS:,} rounds; in fewer, the unshifted variant has hardly begun to learn"
-                criterion = f"means of {WISHART} and {UNSHIFTED} differ by at most 10% of the larger one"
-                verdicts.append(untested(claim, criterion, why))
-            else:
-                verdicts.append(alike(claim, finals[WISHART], finals[UNSHIFTED], 0.10))
+            verdicts.append(alike(claim, finals[WISHART], finals[UNSHIFTED], 0.10))
         return verdicts
 
     def _shape(self, evidence: Evidence[Gaps], gap: float) -> list[Verdict]:

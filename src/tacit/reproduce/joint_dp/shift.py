@@ -12,7 +12,7 @@ from tacit.reproduce.experiment import Claim, Evidence, Experiment, Scale, Table
 from tacit.reproduce.figures import BLUE, GREEN, GREY, ORANGE, PINK, finish, legend_below, panels, points
 from tacit.reproduce.joint_dp.common import DELTA, DIM, EPSILON, PAPER, published, world
 from tacit.reproduce.joint_dp.over_time import PAPER_ROUNDS
-from tacit.reproduce.judge import found, untested
+from tacit.reproduce.judge import found
 from tacit.simulation import Job
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ class ShiftedRegularisers(Experiment[Shifts]):
         "noise, with the regulariser moved so that its least eigenvalue is ρ_min. Dotted: the paper's choice."
     )
     choices: ClassVar[tuple[str, ...]] = (
-        "The paper gives neither the gaps, nor the values of ρ_min, nor the number of trials: all are our choice.",
+        "The paper gives neither the gaps, nor the values of ρ_min, nor the number of trials: all are our choice. It "
+        "ran 50,000,000 rounds: what the quick scale finds is found of fewer.",
         "At a given ρ_min the bound γ is the one in the proof, which for Wishart noise is below the one Proposition 9 "
         "prints.",
     )
@@ -117,10 +118,7 @@ class ShiftedRegularisers(Experiment[Shifts]):
             ratios = {gap: _spread(self._means(evidence, noise, gap)) for gap in gaps}
             numbers = ", ".join(f"gap {gap:g}: {ratio:.3g}" for gap, ratio in ratios.items())
             values = {f"ratio_at_gap_{gap:g}": ratio for gap, ratio in ratios.items()}
-            if evidence.scale.rounds < PAPER_ROUNDS:
-                verdicts.append(untested(claim, criterion, f"said of {PAPER_ROUNDS:,} rounds; here {numbers}"))
-            else:
-                verdicts.append(found(claim, ratios[small] >= 2 * ratios[large], criterion, numbers, **values))
+            verdicts.append(found(claim, ratios[small] >= 2 * ratios[large], criterion, numbers, **values))
         return verdicts
 
     def _means(self, evidence: Evidence[Shifts], noise: str, gap: float) -> list[float]:
