@@ -36,7 +36,7 @@ constraints: $(STAMP)
 	$(BIN)/pip freeze --exclude-editable | grep -v '@' > constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist demo tacit-compare
+	rm -rf $(VENV) build dist demo tacit-compare tacit-reproduce
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tacit needs Python 3.11 or later; try make PYTHON=python3.12")'

@@ -6,14 +6,18 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from tacit import __version__
 from tacit.cli import main
 from tacit.environments import CATALOGUE as ENVIRONMENTS
+from tacit.errors import Interrupted
+from tacit.estimators.prior import Prior
 from tacit.policies.catalogue import CATALOGUE
+from tacit.reproduce import EXPERIMENTS
 
-COMMANDS = ("policies", "environments", "privacy", "run", "compare", "warm")
+COMMANDS = ("policies", "environments", "privacy", "run", "compare", "reproduce", "warm")
 PROMISE = ["--epsilon", "1", "--delta", "0.1"]
 SHORT = ["--rounds", "200", "--trials", "2", "--dim", "3"]
 
@@ -160,9 +164,50 @@ def test_warm_compiles_the_catalogue(capsys):
         assert any(slug in one for one in found["compiled"])
 
 
+def test_a_prior_is_read_from_its_file(capsys, tmp_path):
+    path = Prior.from_rows(np.eye(3), np.ones(3)).save(tmp_path / "prior.json")
+    run = ["run", "joint-linucb", *PROMISE, *SHORT]
+    assert facts(capsys, *run, "--prior", str(path))["settings"]["policy"]["prior"]["rows"] == 3
+    assert facts(capsys, *run, "--prior", "none")["settings"]["policy"]["prior"] is None
+
+
+def test_the_list_of_experiments_says_what_each_scale_does(capsys):
+    _, text, _ = ask(capsys, "reproduce", "list")
+    listed = facts(capsys, "reproduce", "list")["experiments"]
+    assert {one["name"] for one in listed} == set(EXPERIMENTS)
+    for one in listed:
+        assert f"{one['name']}: {one['title']}" in text
+        for scale in ("quick", "paper"):
+            assert one["scales"][scale]["what"] in text
+            assert one["scales"][scale]["time"] in text
+
+
+def test_reproduce_prints_table_verdicts_and_files(capsys, tmp_path):
+    arguments = ["reproduce", "joint-dp/figure-1", "--output", str(tmp_path)]
+    code, text, err = ask(capsys, *arguments)
+    assert code == 0, err
+    assert "[holds] All actions have length 1." in text
+    assert str(tmp_path / "figure-1" / "figure.png") in text
+    assert "one set of 1,000 actions" in err
+    found = facts(capsys, *arguments)
+    assert found["command"].startswith("tacit reproduce joint-dp/figure-1")
+    assert {claim["finding"] for claim in found["claims"]} == {"holds"}
+
+
+def test_a_stopped_experiment_says_how_to_go_on(capsys, tmp_path, monkeypatch):
+    def stop(jobs, **_):
+        raise Interrupted("by hand")
+
+    monkeypatch.setattr("tacit.reproduce.runner.simulate_all", stop)
+    code, out, err = ask(capsys, "reproduce", "joint-dp/claim-13", "--output", str(tmp_path))
+    assert (code, out) == (130, "")
+    assert "0 of 13 runs are stored" in err
+    assert "The same command goes on from there." in err
+
+
 ERRORS = {
     ("run", "joint-linukb"): "There is no policy 'joint-linukb'. Did you mean joint-linucb",
-    ("run", "linucb", "--environment", "spehre"): "Did you mean sphere?",
+    ("run", "linucb", "--environment", "spehre"): "Did you mean sphere",
     ("run", "joint-linucb"): "Expected --epsilon, got none",
     ("run", "joint-linucb", "--epsilon", "0", "--delta", "0.1"): "Expected epsilon > 0, got epsilon=0.0",
     ("run", "joint-linucb", "--epsilon", "1", "--delta", "1"): "Expected 0 < delta < 1, got delta=1.0",
@@ -185,6 +230,12 @@ ERRORS = {
     ("policies", "linucp"): "Did you mean linucb",
     ("environments", "cube"): "There is no environment 'cube'",
     ("warm", "--fast"): "There is no option '--fast' here",
+    ("run", "joint-linucb", *PROMISE, "--prior", "nowhere.json"): "Expected a prior as JSON in 'nowhere.json'",
+    ("reproduce",): "the following arguments are required: experiment",
+    ("reproduce", "joint-dp/figure-44"): "There is no experiment 'joint-dp/figure-44'. Did you mean joint-dp/figure-4",
+    ("reproduce", "joint-dp/figure-1", "--scale", "huge"): "There is no scale 'huge'",
+    ("reproduce", "joint-dp/figure-1", "--seed", "1e6"): "Expected seed < 1,000,000, got seed=1000000",
+    ("reproduce", "joint-dp/figure-1", "--gap", "0"): "There is no option '--gap' here",
     ("frobnicate",): "invalid choice: 'frobnicate'",
 }
 

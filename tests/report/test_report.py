@@ -61,6 +61,16 @@ def test_a_page_is_whole_and_fetches_nothing(tmp_path):
     assert len(page) < 3_000_000
 
 
+def test_a_small_error_does_not_read_as_none():
+    assert [number(value, 2) for value in (0.03, 0.0312, 0.25, 3.4)] == ["0.030", "0.031", "0.25", "3.4"]
+
+
+def test_sentences_in_a_table_are_wrapped(tmp_path):
+    sections = [Section("s", head=("h",), rows=[["a sentence"]], wrap=wrap) for wrap in (True, False)]
+    page = write_page(tmp_path / "p.html", "title", sections).read_text("utf-8")
+    assert page.count('<table class="wrap">') == 1
+
+
 def test_text_in_a_page_is_escaped(tmp_path):
     path = write_page(tmp_path / "p.html", "<b>", [Section("<i>", paragraphs=("`a<b`",), head=("h",), rows=[["<td>"]])])
     page = path.read_text("utf-8")

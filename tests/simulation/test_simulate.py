@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -136,27 +135,39 @@ def test_an_error_in_one_trial_stops_the_others(monkeypatch):
         tacit.simulate(LINUCB, WORLD, rounds=50_000_000, trials=2, seed=5, threads=2)
 
 
+RUN_AND_SAY_WHEN = """
+import sys
+from tacit.cli import main
+from tacit.simulation import engine
+real = engine._trial
+def trial(plan, environment, rounds, number, *rest):
+    if rounds and number == 5:
+        print("running", file=sys.stderr, flush=True)
+    return real(plan, environment, rounds, number, *rest)
+engine._trial = trial
+sys.exit(main("run linucb --dim 3 --rounds 100000 --trials 100000 --threads 1 --json".split()))
+"""
+
+
 def test_control_c_stops_a_real_run_and_prints_what_it_has():
-    command = [sys.executable, "-m", "tacit", "run", "linucb", "--dim", "3", "--rounds", "100000", "--trials", "100000"]
     process = subprocess.Popen(
-        [*command, "--json"],
+        [sys.executable, "-c", RUN_AND_SAY_WHEN],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
         # A shell without job control starts its children deaf to Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
-        time.sleep(12)  # imports, perhaps a compilation, and a few of the trials; all of them would take an hour
+        assert process.stderr.readline() == "running\n"  # five trials are done; all of them would take an hour
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130
-    if out:  # nothing is printed if no trial had finished yet
-        facts = json.loads(out)
-        assert facts["interrupted"] is True
-        assert 1 <= facts["trials"] < 100_000
+    facts = json.loads(out)
+    assert facts["interrupted"] is True
+    assert 5 <= facts["trials"] < 100_000
 
 
 def test_memory_does_not_grow_with_rounds():

@@ -63,6 +63,7 @@ def _live(config: Any) -> None:
 
     learner = config.start()
     learner.choose(np.eye(5))
+    learner.choose_many(np.eye(5)[None])
     if getattr(config, "person_rounds", None):
         learner.learn(np.eye(5)[0], 0.5, person="somebody")
     else:

@@ -66,8 +66,8 @@ class Policy(Settings, ABC):
         notes = plan.notes
         if copies > 1:
             notes += (
-                f"Resumed as a fork: {copies} copies of this learner have gone on from one past, and all of them "
-                "together are priced here.",
+                f"Resumed as a fork: {copies} copies of this learner have gone on from one past as far as this one "
+                "knows, and are priced together here. Copies made from other files come on top.",
             )
         return Card(
             policy=self.slug,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from tacit import linalg
 from tacit._types import Floats
 from tacit._validate import whole
+from tacit.core.round import LARGEST
 from tacit.errors import BadInput
 
 #: A Gram matrix may be indefinite by rounding, relative to its largest eigenvalue, but not by more.
@@ -33,17 +34,12 @@ class Prior:
     rows: int
 
     def __post_init__(self) -> None:
-        try:
-            gram, vector = np.array(self.gram, float), np.array(self.vector, float)
-        except (TypeError, ValueError):
-            raise BadInput("Expected gram and vector of a prior to be numbers, got something else.") from None
+        gram, vector = _numbers("gram", self.gram), _numbers("vector", self.vector)
         dim = len(vector) if vector.ndim == 1 else 0
         if dim == 0 or gram.shape != (dim, dim):
             raise BadInput(
                 f"Expected a prior's gram of shape (d, d) and vector (d,), got {gram.shape}, {vector.shape}."
             )
-        if not (np.isfinite(gram).all() and np.isfinite(vector).all()):
-            raise BadInput("Expected a prior of finite numbers, got NaN or an infinity.")
         if not np.allclose(gram, gram.T, rtol=1e-12, atol=0):
             raise BadInput("Expected a symmetric gram, got one that is not. Use Prior.from_rows(actions, rewards).")
         values = np.linalg.eigvalsh(gram)
@@ -51,6 +47,10 @@ class Prior:
             raise BadInput(
                 f"Expected a gram without negative eigenvalues, got {values[0]:.4g}: it is no sum of squares."
             )
+        # Whatever the rows were, Σ x·y lies in the space that their Σ x xᵀ spans.
+        along = gram @ np.linalg.pinv(gram, rcond=1e-10, hermitian=True) @ vector
+        if np.linalg.norm(vector - along) > 1e-6 * np.linalg.norm(vector):
+            raise BadInput("Expected a vector in the space its gram spans, got one that no rows give: check both sums.")
         object.__setattr__(self, "gram", tuple(tuple(float(entry) for entry in row) for row in gram))
         object.__setattr__(self, "vector", tuple(float(entry) for entry in vector))
         object.__setattr__(self, "rows", whole("rows", self.rows))
@@ -58,10 +58,7 @@ class Prior:
     @classmethod
     def from_rows(cls, actions: ArrayLike, rewards: ArrayLike) -> Prior:
         """Sum up public rows: actions of shape (n, d), rewards of shape (n,)."""
-        try:
-            found, paid = np.array(actions, float), np.array(rewards, float)
-        except (TypeError, ValueError):
-            raise BadInput("Expected actions and rewards of a prior to be numbers, got something else.") from None
+        found, paid = _numbers("actions", actions), _numbers("rewards", rewards)
         if found.ndim != 2 or paid.shape != found.shape[:1] or found.size == 0:
             raise BadInput(f"Expected actions of shape (n, d) and rewards (n,), got {found.shape} and {paid.shape}.")
         gram = found.T @ found
@@ -110,3 +107,16 @@ class Prior:
                 f"Expected a prior as JSON in {str(path)!r}, got: {problem}. Write one with Prior.save."
             ) from None
         return cls.from_dict(facts)
+
+
+def _numbers(name: str, values: Any) -> Floats:
+    """Real numbers whose products stay finite."""
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise BadInput(f"Expected {name} of a prior to be an array of numbers, got a ragged one.") from None
+    if found.dtype.kind not in "fiu":
+        raise BadInput(f"Expected {name} of a prior to be an array of numbers, got {found.dtype}.")
+    if not (np.abs(found) <= LARGEST).all():
+        raise BadInput(f"Expected {name} of a prior to be finite numbers within 1e100, got NaN, an infinity or more.")
+    return found.astype(np.float64)

@@ -105,6 +105,7 @@ class LinUCB(Policy):
             report_size=self.dim + 1,
             event=ExactRelease("choices computed from everybody's exact data"),
             guarantee=Guarantee.none(),
+            notes=() if self.prior is None else (f"Warm start from {self.prior.rows:,} rows.",),
         )
 
 

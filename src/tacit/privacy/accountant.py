@@ -49,10 +49,7 @@ def price_for_person(event: object, rounds: int, one_per_segment: bool) -> float
 
 @singledispatch
 def theorem_for(event: object) -> Theorem | None:
-    """What a theorem says of an event that has no price in μ; None for those that have one.
-
-    Events made of others are bound by theorem if any part is.
-    """
+    """What a theorem says of an event that has no price in μ; None for those that have one."""
     return None
 
 
@@ -67,8 +64,9 @@ def _(event: TreeEvent, rounds: int, _one_per_segment: bool) -> float:
     """μ = L̃²·T_k / s, T_k² = Σ_{ℓ<q} (⌊k/2^ℓ⌋·4^ℓ + (k mod 2^ℓ)²): at each level, full nodes and a remainder.
 
     All nodes of a tree with q levels are counted, also those that are never released: a bound, a few per
-    cent loose while k is far below the number of rows.
+    cent loose while k is far below the number of rows. Such a tree has fewer than 2^q rows, whoever owns them.
     """
+    rounds = min(rounds, 2**event.nodes)
     total = sum((rounds >> level) * 4**level + (rounds % 2**level) ** 2 for level in range(event.nodes))
     return event.sensitivity * math.sqrt(total) / event.scale
 

@@ -161,7 +161,8 @@ class Card:
         ]
         lines = _aligned(rows)
         if self.keeps_its_claim is False:
-            lines = ["The claim is NOT kept: the accounted epsilon is larger than the claimed one.", *lines]
+            known = "accounted" if guarantee.theorem is None else "theorem's"
+            lines = [f"The claim is NOT kept: the {known} epsilon is larger than the claimed one.", *lines]
         return lines
 
     def _in_words(self) -> list[str]:

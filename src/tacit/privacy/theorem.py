@@ -47,6 +47,8 @@ class Theorem:
 
     def composed(self, times: int) -> Theorem:
         """The same spent so many times on one datum: ε and δ add (Dwork and Roth 2014, Theorem 3.16)."""
+        if times == 1:
+            return self
         delta = min(self.delta * times, math.nextafter(1.0, 0.0))
         return Theorem(self.epsilon * times, delta, f"{self.source}, composed {times} times")
 

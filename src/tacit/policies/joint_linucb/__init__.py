@@ -27,9 +27,9 @@ from tacit.policies.joint_linucb.parts import RegulariserBounds
 from tacit.privacy.calibrate import Promise
 from tacit.privacy.scope import Protects, Trust, Unit
 
-#: Default shift c and ratio r per release schedule: measured in docs/decisions/0005-shift-and-ratio.md.
+#: Default shift c and ratio r per release schedule: docs/decisions/0005-shift-and-ratio.md and 0011-windows.md.
 DEFAULT_SHIFT = {"geometric": 3.0, "window": 3.0, "tree": 2.0, "toeplitz": 2.0}
-DEFAULT_RATIO = {"geometric": 1.01, "window": 1.2}
+DEFAULT_RATIO = {"geometric": 1.01, "window": 1.05}
 
 _EVERY_ROUND = ("tree", "toeplitz")
 
@@ -87,7 +87,9 @@ class JointLinUCB(Policy):
     exploration: str = option(
         '"optimism", or "thompson": a draw from the view every round, without a theorem', "optimism"
     )
-    ratio: float | None = option("geometric: each release time is this multiple of the last (default: 1.01)", None)
+    ratio: float | None = option(
+        "geometric: each release time is this multiple of the last (default: 1.01; 1.05 with a window)", None
+    )
     views: int = option("geometric: how many views can ever be released", 2048)
     window: int | None = option("geometric: learn from the last so many segments only, for drifting worlds", None)
     prior: Prior | None = option("sums of public rows to start from: they cost no privacy", None)
@@ -139,6 +141,7 @@ class JointLinUCB(Policy):
             ('releases="tree"', self.releases == "tree", "it is the tree that was published"),
             ("no shift", self.shift is None, "the paper's shift is moved by rho_min"),
             ("no prior", self.prior is None, "the paper starts from nothing"),
+            ("no ridge", self.ridge == 1.0, "the paper's regulariser is its noise and its shift"),
             ("no person_rounds", self.person_rounds is None, "the paper's constants are for one round"),
         ):
             if as_published and not given:

@@ -28,6 +28,9 @@ from tacit.privacy.event import TreeEvent, WishartTreeEvent
 if TYPE_CHECKING:
     from tacit.policies.joint_linucb import JointLinUCB
 
+#: Whole numbers beyond this are not exact in double precision.
+_MOST_DEGREES = 2.0**53
+
 
 def gaussian(config: JointLinUCB) -> Plan:
     """Gaussian nodes with the constants of Section 4.2, priced with the paper's own count of m nodes per row."""
@@ -133,7 +136,13 @@ def _degrees(config: JointLinUCB) -> int:
     """k = d + 1 + ⌈224·m·ε⁻²·ln(8m/δ)·ln(2/δ)⌉."""
     slots = _slots(config)
     tails = math.log(8 * slots / config.delta) * math.log(2 / config.delta)
-    return config.dim + 1 + math.ceil(224 * slots * tails / config.epsilon**2)
+    wanted = 224 * slots * tails / config.epsilon**2
+    if wanted > _MOST_DEGREES:
+        raise PrivacyRefusal(
+            f"Expected at most 2**53 degrees of freedom per Wishart node, got {wanted:.3g} for epsilon="
+            f"{config.epsilon:g}: more than can be drawn exactly. Promise a larger epsilon."
+        )
+    return config.dim + 1 + math.ceil(wanted)
 
 
 def wishart_bounds(config: JointLinUCB) -> RegulariserBounds:

@@ -135,9 +135,9 @@ class DecisionSet(Experiment[OneSet]):
         globe.set_box_aspect((1, 1, 1))
         for axis in (globe.xaxis, globe.yaxis, globe.zaxis):
             axis.set_ticks([-1, 0, 1])
-        globe.set_xlabel("$x_1$", labelpad=-4)
-        globe.set_ylabel("$x_2$", labelpad=-4)
-        globe.set_zlabel("$x_3$", labelpad=-6)
+        globe.set_xlabel("$x_1$")
+        globe.set_ylabel("$x_2$")
+        globe.set_zlabel("$x_3$", labelpad=2)
         globe.set_title(f"one decision set, K = {scale.arms:,}", loc="left", fontsize=10)
         globe.legend(loc="upper left", fontsize=8.5, frameon=False)
         law = figure.add_subplot(grid[1])

@@ -58,7 +58,7 @@ _STYLE: dict[str, tuple[str, Any]] = {
     NON_PRIVATE: (BLACK, "-"),
     GAUSSIAN: (BLUE, "-"),
     WISHART: (ORANGE, "-"),
-    UNSHIFTED: (YELLOW, "-"),
+    UNSHIFTED: (YELLOW, (0, (4, 3))),  # lies on the shifted one, which shows through
     TREE: (SKY, "-"),
     TOEPLITZ: (GREEN, "-"),
     GEOMETRIC: (PINK, "-"),
