@@ -162,6 +162,12 @@ def test_the_toeplitz_price_is_the_burst_itself_and_the_trees_a_bound_a_few_perc
     assert 1 <= slack < 1.04
 
 
+def test_a_person_cannot_own_more_rows_than_a_tree_has():
+    whole_tree = price(PersonEvent(TreeEvent(1.0, 1.0, 6), 64))
+    assert price(PersonEvent(TreeEvent(1.0, 1.0, 6), 10**9)) == whole_tree
+    assert move(tree_columns(64), range(63)) <= whole_tree
+
+
 @pytest.mark.parametrize("rounds", [2, 5])
 def test_a_burst_inside_one_segment_costs_what_geometric_releases_are_priced_at(rounds):
     """Any number of rows may share a segment: k rows in the first one move it by k."""

@@ -270,6 +270,11 @@ def test_a_promise_beyond_the_theorem_of_one_node_is_refused():
         wishart(epsilon=20.0).plan()
 
 
+def test_more_degrees_than_can_be_drawn_are_refused():
+    with pytest.raises(PrivacyRefusal, match=r"at most 2\*\*53 degrees of freedom.*epsilon=1e-08"):
+        wishart(epsilon=1e-8).plan()
+
+
 # What cannot be combined -----------------------------------------------------------------------------------------
 
 PRIOR = tacit.Prior.from_rows(np.eye(5), np.ones(5))
@@ -286,6 +291,7 @@ TOGETHER = {
     "toeplitz": ({"releases": "toeplitz"}, r'releases="tree" with calibration="published"'),
     "a shift": ({"shift": 2.0}, r'no shift with calibration="published".*moved by rho_min'),
     "a prior": ({"prior": PRIOR}, r'no prior with calibration="published".*starts from nothing'),
+    "a ridge": ({"ridge": 2.0}, r'no ridge with calibration="published"'),
     "persons": ({"person_rounds": 2}, r'no person_rounds with calibration="published".*for one round'),
     "rho_min without the paper": (
         {"rho_min": 3.5, "calibration": "exact"},
