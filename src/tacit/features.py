@@ -20,6 +20,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tacit._arrays import finite
 from tacit._types import Floats
 from tacit._validate import flag, real, whole
 from tacit.errors import BadInput
@@ -150,14 +151,14 @@ def hybrid_dim(features: int, arm_features: int, arms: int) -> int:
 
 def _contexts(name: str, values: ArrayLike) -> Floats:
     """One context of shape (p,), or several of shape (N, p). Messages never show a value: it is somebody's."""
-    rows = _numbers(name, values)
+    rows = finite(name, values)
     if rows.ndim not in (1, 2) or rows.shape[-1] == 0:
         raise BadInput(f"Expected {name} of shape (p,) or (N, p) with p >= 1, got {rows.shape}.")
     return rows
 
 
 def _arms(arms: ArrayLike) -> Floats:
-    features = _numbers("arms", arms, hint="For arms without features use per_arm.")
+    features = finite("arms", arms, hint="For arms without features use per_arm.")
     if features.ndim != 2 or 0 in features.shape:
         raise BadInput(
             f"Expected arms of shape (K, q) with K >= 1 and q >= 1, got {features.shape}. Give one row of features per "
@@ -167,25 +168,7 @@ def _arms(arms: ArrayLike) -> Floats:
 
 
 def _bound(name: str, bound: ArrayLike, size: int) -> Floats:
-    found = _numbers(name, bound)
+    found = finite(name, bound)
     if found.shape not in ((), (size,)):
         raise BadInput(f"Expected {name} to be one number or of shape ({size},), one per feature, got {found.shape}.")
     return np.broadcast_to(found, (size,))
-
-
-def _numbers(name: str, values: ArrayLike, hint: str = "") -> Floats:
-    tail = f" {hint}" if hint else ""
-    try:
-        found = np.asarray(values)
-    except ValueError:
-        raise BadInput(f"Expected {name} to be an array of numbers, got a ragged {type(values).__name__}.") from None
-    if found.dtype.kind not in "fiu":
-        kind = type(values).__name__
-        raise BadInput(f"Expected {name} to be an array of numbers, got {kind} of {found.dtype}.{tail}")
-    numbers = np.array(found, dtype=np.float64, order="C")
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if wrong.size:
-        at = int(wrong[0])
-        what = "NaN" if np.isnan(numbers.flat[at]) else "an infinity"
-        raise BadInput(f"Expected {name} to be finite numbers, got {what} at position {at}.")
-    return numbers

@@ -57,7 +57,7 @@ def test_a_prior_travels_as_a_dictionary_and_as_a_file(tmp_path):
 
 
 BAD = {
-    "NaN": ([[math.nan, 0.0], [0.0, 1.0]], [0.0, 0.0], 3, "gram of a prior to be finite numbers"),
+    "NaN": ([[math.nan, 0.0], [0.0, 1.0]], [0.0, 0.0], 3, "gram to be finite numbers, got NaN at position 0"),
     "an infinity": ([[1.0, 0.0], [0.0, 1.0]], [0.0, math.inf], 3, "finite numbers"),
     "not square": ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [0.0, 0.0], 3, r"gram of shape \(d, d\).*got \(2, 3\), \(2,\)"),
     "another length": ([[1.0, 0.0], [0.0, 1.0]], [0.0], 3, r"got \(2, 2\), \(1,\)"),
@@ -65,9 +65,9 @@ BAD = {
     "a matrix as vector": ([[1.0]], [[1.0]], 3, "of shape"),
     "not symmetric": ([[1.0, 0.5], [0.0, 1.0]], [0.0, 0.0], 3, r"symmetric gram.*Prior\.from_rows"),
     "indefinite": ([[1.0, 2.0], [2.0, 1.0]], [0.0, 0.0], 3, "without negative eigenvalues, got -1"),
-    "words": ([["a", 0.0], [0.0, 1.0]], [0.0, 0.0], 3, "array of numbers, got <U"),
-    "ragged": ([[1.0], [0.0, 1.0]], [0.0, 0.0], 3, "got a ragged one"),
-    "complex": ([[1j]], [0.0], 3, "got complex128"),
+    "words": ([["a", 0.0], [0.0, 1.0]], [0.0, 0.0], 3, "array of numbers, got list of <U"),
+    "ragged": ([[1.0], [0.0, 1.0]], [0.0, 0.0], 3, "got a ragged list"),
+    "complex": ([[1j]], [0.0], 3, "of complex128"),
     "beyond reach": ([[1.0, 0.0], [0.0, 0.0]], [0.0, 5.0], 3, "one that no rows give"),
     "no rows": ([[1.0]], [0.0], 0, "rows"),
     "half a row": ([[1.0]], [0.0], 1.5, "rows"),
@@ -94,7 +94,7 @@ def test_rounding_may_leave_a_gram_a_hair_indefinite():
         (np.empty((0, 3)), [], "of shape"),
         ([["a"]], [1.0], "numbers"),
         ([[math.nan]], [1.0], "finite"),
-        ([[1e200]], [1.0], "within 1e100"),
+        ([[1e200]], [1.0], "a number beyond 1e100"),
         ([[1j]], [1.0], "complex"),
     ],
 )

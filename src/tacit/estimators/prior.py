@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit import linalg
+from tacit._arrays import finite
 from tacit._types import Floats
 from tacit._validate import whole
 from tacit.core.round import LARGEST
@@ -34,7 +35,7 @@ class Prior:
     rows: int
 
     def __post_init__(self) -> None:
-        gram, vector = _numbers("gram", self.gram), _numbers("vector", self.vector)
+        gram, vector = finite("gram", self.gram, limit=LARGEST), finite("vector", self.vector, limit=LARGEST)
         dim = len(vector) if vector.ndim == 1 else 0
         if dim == 0 or gram.shape != (dim, dim):
             raise BadInput(
@@ -58,7 +59,7 @@ class Prior:
     @classmethod
     def from_rows(cls, actions: ArrayLike, rewards: ArrayLike) -> Prior:
         """Sum up public rows: actions of shape (n, d), rewards of shape (n,)."""
-        found, paid = _numbers("actions", actions), _numbers("rewards", rewards)
+        found, paid = finite("actions", actions, limit=LARGEST), finite("rewards", rewards, limit=LARGEST)
         if found.ndim != 2 or paid.shape != found.shape[:1] or found.size == 0:
             raise BadInput(f"Expected actions of shape (n, d) and rewards (n,), got {found.shape} and {paid.shape}.")
         gram = found.T @ found
@@ -107,16 +108,3 @@ class Prior:
                 f"Expected a prior as JSON in {str(path)!r}, got: {problem}. Write one with Prior.save."
             ) from None
         return cls.from_dict(facts)
-
-
-def _numbers(name: str, values: Any) -> Floats:
-    """Real numbers whose products stay finite."""
-    try:
-        found = np.asarray(values)
-    except ValueError:
-        raise BadInput(f"Expected {name} of a prior to be an array of numbers, got a ragged one.") from None
-    if found.dtype.kind not in "fiu":
-        raise BadInput(f"Expected {name} of a prior to be an array of numbers, got {found.dtype}.")
-    if not (np.abs(found) <= LARGEST).all():
-        raise BadInput(f"Expected {name} of a prior to be finite numbers within 1e100, got NaN, an infinity or more.")
-    return found.astype(np.float64)

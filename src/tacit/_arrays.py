@@ -1,0 +1,45 @@
+"""Arrays as callers give them, and as the rest of the package wants them. Messages never show a value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tacit._types import Floats
+from tacit.errors import BadInput
+
+
+def numbers(name: str, values: Any, *, hint: str = "") -> Floats:
+    """A copy as float64, C-contiguous; refused if it is ragged or holds anything but real numbers."""
+    tail = f" {hint}" if hint else ""
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise BadInput(f"Expected {name} to be an array of numbers, got a ragged {type(values).__name__}.") from None
+    if found.dtype.kind not in "fiu":
+        raise BadInput(
+            f"Expected {name} to be an array of numbers, got {type(values).__name__} of {found.dtype}.{tail}"
+        )
+    return np.array(found, dtype=np.float64, order="C")
+
+
+def finite(name: str, values: Any, *, limit: float = math.inf, hint: str = "") -> Floats:
+    """`numbers` that are all finite, and within `limit` of zero."""
+    found = numbers(name, values, hint=hint)
+    flat = found.ravel()
+    wrong = np.flatnonzero(~(np.isfinite(flat) & (np.abs(flat) <= limit)))
+    if wrong.size:
+        raise not_finite(name, float(flat[wrong[0]]), int(wrong[0]), limit)
+    return found
+
+
+def not_finite(name: str, value: float, at: int, limit: float) -> BadInput:
+    """The error for a number that is NaN, infinite or beyond the limit: says which and where, and not what."""
+    what = "NaN" if math.isnan(value) else "an infinity" if math.isinf(value) else f"a number beyond {_short(limit)}"
+    return BadInput(f"Expected {name} to be finite numbers, got {what} at position {at}. Nothing was changed.")
+
+
+def _short(limit: float) -> str:
+    return f"{limit:g}".replace("e+", "e")
