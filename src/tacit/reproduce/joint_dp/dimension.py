@@ -44,7 +44,7 @@ class Dimensions(Scale):
 
 SCALES = {
     "quick": Dimensions(name="quick", rounds=10_000, trials=24, dims=(4, 8, 16), time="about a minute"),
-    "paper": Dimensions(name="paper", rounds=100_000, trials=8, dims=(4, 8, 16, 32, 64), time="about 40 minutes"),
+    "paper": Dimensions(name="paper", rounds=100_000, trials=4, dims=(4, 8, 16, 32, 64), time="about 20 minutes"),
 }
 
 

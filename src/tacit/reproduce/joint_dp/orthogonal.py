@@ -39,7 +39,7 @@ def _name(policy: str, epsilon: float) -> str:
 
 SCALES = {
     "quick": Prices(name="quick", rounds=200_000, trials=6, time="under a minute"),
-    "paper": Prices(name="paper", rounds=10_000_000, trials=8, time="about ten minutes"),
+    "paper": Prices(name="paper", rounds=10_000_000, trials=8, time="about five minutes"),
 }
 
 

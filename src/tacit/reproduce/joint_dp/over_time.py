@@ -90,7 +90,7 @@ def _rate(result: Result, rate: Callable[..., Floats], gap: float) -> tuple[Floa
 
 SCALES = {
     "quick": Gaps(name="quick", rounds=200_000, trials=6, time="about a minute"),
-    "paper": Gaps(name="paper", rounds=PAPER_ROUNDS, trials=2, time="about an hour"),
+    "paper": Gaps(name="paper", rounds=PAPER_ROUNDS, trials=2, time="about 20 minutes"),
 }
 
 

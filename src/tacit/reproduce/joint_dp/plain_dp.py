@@ -62,7 +62,7 @@ def _policies(epsilon: float, rounds: int, dim: int) -> dict[str, Policy]:
 
 SCALES = {
     "quick": Epsilons(name="quick", rounds=100_000, trials=10, time="under a minute"),
-    "paper": Epsilons(name="paper", rounds=1_000_000, trials=20, time="about five minutes"),
+    "paper": Epsilons(name="paper", rounds=1_000_000, trials=20, time="about a minute"),
 }
 
 

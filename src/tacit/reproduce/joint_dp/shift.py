@@ -54,7 +54,7 @@ def _name(noise: str, gap: float, rho_min: float) -> str:
 
 SCALES = {
     "quick": Shifts(name="quick", rounds=100_000, trials=2, time="about a minute"),
-    "paper": Shifts(name="paper", rounds=PAPER_ROUNDS, trials=1, time="about two hours"),
+    "paper": Shifts(name="paper", rounds=PAPER_ROUNDS, trials=1, time="about 40 minutes"),
 }
 
 
