@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from tacit.errors import BadInput
 from tacit.privacy import GaussianEvent, gdp, price
+from tacit.privacy.sensitivity import gram_sensitivity, private_radius, report_sensitivity
 
 
 def row(x: np.ndarray, y: float) -> np.ndarray:
@@ -81,3 +83,121 @@ def test_gram_and_vector_released_side_by_side_have_sensitivity_root_four_and_a_
 
     worst = max(side_by_side(c, y, -1.0) for c in np.linspace(-1, 1, 401) for y in (-1.0, 0.0, 1.0))
     assert worst == pytest.approx(math.sqrt(4.5), rel=1e-12)
+
+
+# Reports of one person -------------------------------------------------------------------------------------------
+
+HALF = math.sqrt(0.5)
+
+#: norm bound, rewards from and to, public constants; each is a way people declare their bounds.
+BOUNDS = [
+    (1.0, -1.0, 1.0, ()),
+    (1.0, 0.0, 1.0, ()),
+    (1.0, 0.0, 1.0, (HALF,)),
+    (1.0, -0.5, 0.5, (HALF,)),
+    (2.0, -0.5, 3.0, (0.3, -0.4)),
+    (0.1, -1.0, 1.0, ()),
+    (3.0, 1.0, 2.0, (2.5,)),
+    (1.0, -2.0, -1.0, (0.2, 0.1, 0.3)),
+]
+
+
+def person_rows(v, constants, y):
+    """Reports (x, y), one per row, without the public coordinates, which are equal on both sides."""
+    return np.column_stack([v, y])
+
+
+def person_grams(v, constants, y):
+    """Upper triangles of x xᵀ, then x·y, one report per row."""
+    x = np.column_stack([v, np.tile(constants, (len(v), 1))])
+    above = np.triu_indices(x.shape[1])
+    return np.column_stack([x[:, above[0]] * x[:, above[1]], x * y[:, None]])
+
+
+def worst_pair(reports, case, *, dim=3, starts=2000, steps=60):
+    """The longest change that a random search with refinement finds, over many starts at once.
+
+    Most trials are on the boundary, where extremes lie; some inside keep the search honest.
+    """
+    norm, low, high, constants = case
+    radius = private_radius(norm, constants)
+    rng = np.random.default_rng(11)
+    pairs = rng.standard_normal((2, starts, dim))
+    ends = rng.choice([low, high], (2, starts))
+    best, size = np.zeros(starts), 1.0
+    for _ in range(steps):
+        trial = pairs + size * rng.standard_normal(pairs.shape)
+        length = np.linalg.norm(trial, axis=2, keepdims=True)
+        trial *= np.where(rng.random(length.shape) < 0.2, np.minimum(1.0, radius / length), radius / length)
+        rewards = np.where(rng.random(ends.shape) < 0.1, rng.uniform(low, high, ends.shape), ends)
+        here, there = (reports(v, constants, y) for v, y in zip(trial, rewards, strict=True))
+        change = np.linalg.norm(here - there, axis=1)
+        better = change > best
+        best[better], pairs[:, better] = change[better], trial[:, better]
+        size *= 0.88
+    return best.max()
+
+
+@pytest.mark.parametrize("case", BOUNDS, ids=str)
+def test_no_pair_of_reports_is_further_apart_than_its_sensitivity_and_some_pair_is_as_far(case):
+    norm, low, high, constants = case
+    radius = private_radius(norm, constants)
+    for report, limit in (
+        (person_rows, report_sensitivity(radius, low, high)),
+        (person_grams, gram_sensitivity(radius, low, high, constants)),
+    ):
+        found = worst_pair(report, case)
+        assert found <= limit * (1 + 1e-12)
+        assert found >= limit * (1 - 1e-3)
+
+
+def test_the_search_rejects_a_sensitivity_that_forgets_the_products_with_constants():
+    # Broken twin: the products of private and public coordinates left out.
+    case = (1.0, 0.0, 1.0, (HALF,))
+    radius = private_radius(1.0, (HALF,))
+    assert worst_pair(person_grams, case) > gram_sensitivity(radius, 0.0, 1.0) * 1.05
+
+
+@pytest.mark.parametrize(
+    ("square", "listed"),
+    [
+        (lambda: report_sensitivity(1.0, -1.0, 1.0) ** 2, 8.0),
+        (lambda: report_sensitivity(1.0, 0.0, 1.0) ** 2, 5.0),
+        (lambda: report_sensitivity(private_radius(1.0, (HALF,)), 0.0, 1.0) ** 2, 3.0),
+        (lambda: gram_sensitivity(1.0, -1.0, 1.0) ** 2, 4.5),
+        (lambda: gram_sensitivity(1.0, -1.0, 1.0, ()) ** 2, 4.5),
+    ],
+)
+def test_listed_sensitivities_of_reports(square, listed):
+    assert square() == pytest.approx(listed, rel=1e-14)
+
+
+def test_a_wider_bound_is_never_less_sensitive():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        radius, low, width, c = rng.uniform(0.05, 2), rng.uniform(-2, 2), rng.uniform(0.01, 2), rng.uniform(0, 2)
+        more = rng.uniform(1, 2)
+        one = gram_sensitivity(radius, low, low + width, (c,))
+        assert gram_sensitivity(radius * more, low, low + width, (c,)) >= one
+        assert gram_sensitivity(radius, low - more, low + width, (c,)) >= one
+        assert gram_sensitivity(radius, low, low + width + more, (c,)) >= one
+
+
+@pytest.mark.parametrize(
+    ("build", "word"),
+    [
+        (lambda: private_radius(1.0, (0.6, 0.8)), "nothing is left"),
+        (lambda: private_radius(1.0, (2.0,)), "larger action_norm"),
+        (lambda: private_radius(0.0, ()), "action_norm"),
+        (lambda: private_radius(1.0, (math.nan,)), "constants"),
+        (lambda: private_radius(1.0, "0.5"), "constants"),
+        (lambda: private_radius(1.0, 0.5), "constants"),
+        (lambda: report_sensitivity(0.0, -1.0, 1.0), "radius"),
+        (lambda: report_sensitivity(1.0, 1.0, 1.0), "reward_low < reward_high"),
+        (lambda: gram_sensitivity(1.0, 1.0, -1.0), "reward_low < reward_high"),
+        (lambda: gram_sensitivity(1.0, -1.0, math.inf), "reward_high"),
+    ],
+)
+def test_impossible_bounds_are_refused(build, word):
+    with pytest.raises(BadInput, match=word):
+        build()

@@ -6,6 +6,9 @@
     theorem     (ε, δ) at one point, where no curve is known
     gdp, rdp    the curve behind μ, and its other currencies
     toeplitz    the public design of correlated noise
+    sensitivity how far one person can move a report
+    shuffle     what a shuffled batch of reports reveals
+    binomial    what sums under binomial noise reveal
     guarantee   scope and price together
     calibrate   from a promise (ε, δ) to a noise scale
     card        all of it on one page
@@ -17,6 +20,7 @@ from tacit.privacy.accountant import price, price_for_person, theorem_for
 from tacit.privacy.calibrate import Promise, calibrate
 from tacit.privacy.card import Card
 from tacit.privacy.event import (
+    BinomialSumEvent,
     Event,
     ExactRelease,
     ForkedEvent,
@@ -24,10 +28,13 @@ from tacit.privacy.event import (
     NothingReleased,
     PersonEvent,
     RandomisedResponseEvent,
+    ReportEvent,
     SegmentsEvent,
+    ShuffledReportsEvent,
     ToeplitzEvent,
     Together,
     TreeEvent,
+    UncertifiedNoise,
     WishartTreeEvent,
 )
 from tacit.privacy.guarantee import Guarantee, round_up
@@ -35,6 +42,7 @@ from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
 from tacit.privacy.theorem import Theorem
 
 __all__ = [
+    "BinomialSumEvent",
     "Card",
     "Event",
     "ExactRelease",
@@ -47,12 +55,15 @@ __all__ = [
     "Promise",
     "Protects",
     "RandomisedResponseEvent",
+    "ReportEvent",
     "SegmentsEvent",
+    "ShuffledReportsEvent",
     "Theorem",
     "ToeplitzEvent",
     "Together",
     "TreeEvent",
     "Trust",
+    "UncertifiedNoise",
     "Unit",
     "WishartTreeEvent",
     "calibrate",

@@ -12,23 +12,30 @@ each sum is noised once. The accountant cannot check that; mechanisms must guara
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import singledispatch
 from typing import NoReturn
 
 from tacit.errors import UnknownEvent
+from tacit.privacy.binomial import binomial_epsilon
 from tacit.privacy.event import (
+    BinomialSumEvent,
     ExactRelease,
     ForkedEvent,
     GaussianEvent,
     NothingReleased,
     PersonEvent,
     RandomisedResponseEvent,
+    ReportEvent,
     SegmentsEvent,
+    ShuffledReportsEvent,
     ToeplitzEvent,
     Together,
     TreeEvent,
+    UncertifiedNoise,
     WishartTreeEvent,
 )
+from tacit.privacy.shuffle import gaussian_shuffled
 from tacit.privacy.theorem import Theorem
 
 
@@ -110,6 +117,18 @@ def _(event: GaussianEvent, rounds: int, _one_per_segment: bool) -> float:
 
 
 @price.register
+def _(event: ReportEvent) -> float:
+    """μ = √k·Δ / σ: k reports with noise of their own, also when later ones are chosen after earlier ones were seen."""
+    return math.sqrt(event.reports) * event.sensitivity / event.scale
+
+
+@price_for_person.register
+def _(event: ReportEvent, rounds: int, _one_per_segment: bool) -> float:
+    """M_k = √k: no two reports share noise, wherever they fall."""
+    return math.sqrt(rounds) * price(event)
+
+
+@price.register
 def _(_event: NothingReleased) -> float:
     return 0.0
 
@@ -126,6 +145,16 @@ def _(_event: ExactRelease) -> float:
 
 @price_for_person.register
 def _(_event: ExactRelease, _rounds: int, _one_per_segment: bool) -> float:
+    return math.inf
+
+
+@price.register
+def _(_event: UncertifiedNoise) -> float:
+    return math.inf
+
+
+@price_for_person.register
+def _(_event: UncertifiedNoise, _rounds: int, _one_per_segment: bool) -> float:
     return math.inf
 
 
@@ -202,6 +231,50 @@ def _(_event: RandomisedResponseEvent) -> float:
 def _(event: RandomisedResponseEvent) -> Theorem:
     """Any two answers have odds of at most e^ε against each other: pure ε-DP. Warner (1965); Dwork and Roth (2014)."""
     return Theorem(event.epsilon, 0.0, "randomised response")
+
+
+@price.register(ShuffledReportsEvent)
+@price.register(BinomialSumEvent)
+def _(event: ShuffledReportsEvent | BinomialSumEvent) -> float:
+    raise UnknownEvent(
+        f"Expected an event with a price in mu, got {event.kind}, which is bounded at one delta. Use "
+        "accountant.theorem_for."
+    )
+
+
+@theorem_for.register
+def _(event: ShuffledReportsEvent) -> Theorem:
+    """ε of the numeric clone bound with n honest reports, or of the reports on their own, whichever is smaller."""
+    mu = event.sensitivity / event.scale
+    found = gaussian_shuffled(mu, event.honest_reports, event.delta, event.reports)
+    source = (
+        "amplified by shuffling: numeric clone bound of Feldman, McMillan and Talwar (2021)"
+        if found.amplified
+        else "local: the exact curve of each report, which the shuffler does not improve"
+    )
+    return Theorem(found.epsilon, event.delta, source)
+
+
+@theorem_for.register
+def _(event: BinomialSumEvent) -> Theorem:
+    """ε of the theorem in `binomial`: binomial scores compared with normal ones, coordinate by coordinate."""
+    epsilon = binomial_epsilon(
+        event.trials, event.sensitivity, event.coordinates, event.delta, event.reports, event.chance
+    )
+    if math.isinf(epsilon):
+        raise UnknownEvent(
+            f"Expected enough binomial noise for a certified bound at delta={event.delta:g}, got {event.trials:,} "
+            f"trials per coordinate for rows of {event.sensitivity:.6g} grid steps. Use more trials."
+        )
+    return Theorem(epsilon, event.delta, "certified binomial noise: normal scores, random rounding included")
+
+
+@theorem_for.register
+def _(event: PersonEvent) -> Theorem | None:
+    """Events that count the reports of a person themselves are asked for that many more; no other has a theorem."""
+    if isinstance(event.event, ShuffledReportsEvent | BinomialSumEvent):
+        return theorem_for(replace(event.event, reports=event.rounds * event.event.reports))
+    return None
 
 
 @theorem_for.register

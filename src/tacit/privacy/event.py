@@ -13,6 +13,7 @@ An event class is final. The accountant prices types, so a subclass would be pri
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -20,6 +21,8 @@ from typing import Any, ClassVar, Literal
 from tacit._validate import one_of, positive, probability, whole
 from tacit.errors import BadInput
 from tacit.privacy.toeplitz import Design
+
+_NO_DATA = "If no data is released use NothingReleased()."
 
 
 class Event(ABC):
@@ -190,6 +193,127 @@ class GaussianEvent(Event):
 
 
 @dataclass(frozen=True)
+class ReportEvent(Event):
+    """A person's own reports, each with independent Gaussian noise drawn on the person's device."""
+
+    kind: ClassVar[str] = "report"
+    scale: float  # σ
+    sensitivity: float  # Δ
+    reports: int = 1  # k
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "reports", whole("reports", self.reports))
+
+    def describe(self) -> str:
+        return (
+            f"Each report gets its own Gaussian noise of scale {self.scale:.6g} on the person's device; a report "
+            f"changes by at most {self.sensitivity:.6g}, and a person sends {_counted(self.reports, 'report')}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": self.kind,
+            "scale": self.scale,
+            "sensitivity": self.sensitivity,
+            "reports": self.reports,
+        }
+
+
+@dataclass(frozen=True)
+class ShuffledReportsEvent(Event):
+    """Reports with Gaussian noise of their own, permuted in batches by a shuffler before anyone sees them.
+
+    At least a share `honest` of a batch adds its noise as agreed. `delta` is where the bound is worked out.
+    """
+
+    kind: ClassVar[str] = "shuffled-reports"
+    scale: float  # σ
+    sensitivity: float  # Δ
+    batch: int  # B
+    honest: float
+    delta: float  # δ
+    reports: int = 1  # k
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        for name in ("batch", "reports"):
+            object.__setattr__(self, name, whole(name, getattr(self, name)))
+        object.__setattr__(self, "delta", probability("delta", self.delta))
+        honest = positive("honest", self.honest)
+        if honest > 1:
+            raise BadInput(f"Expected 0 < honest <= 1, the share of honest devices in a batch, got honest={honest!r}.")
+        object.__setattr__(self, "honest", honest)
+
+    @property
+    def honest_reports(self) -> int:
+        """n: the reports of a batch one can hide among, one's own included."""
+        return max(1, math.floor(self.honest * self.batch))
+
+    def describe(self) -> str:
+        return (
+            f"Each report gets its own Gaussian noise of scale {self.scale:.6g} on the person's device; a report "
+            f"changes by at most {self.sensitivity:.6g}, and a person sends {_counted(self.reports, 'report')}. A "
+            f"shuffler permutes batches of {_counted(self.batch, 'report')}, of which {self.honest * 100:g} % are "
+            "assumed to be from honest devices."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": self.kind,
+            "scale": self.scale,
+            "sensitivity": self.sensitivity,
+            "batch": self.batch,
+            "honest": self.honest,
+            "delta": self.delta,
+            "reports": self.reports,
+        }
+
+
+@dataclass(frozen=True)
+class BinomialSumEvent(Event):
+    """Sums of rows in whole grid steps, rounded at random, with binomial ones of honest devices in each coordinate.
+
+    `sensitivity` is the Euclidean distance between a row and its replacement, in grid steps and before rounding.
+    `delta` is where the bound is worked out.
+    """
+
+    kind: ClassVar[str] = "binomial-sum"
+    trials: int  # N
+    sensitivity: float  # S
+    coordinates: int  # D
+    delta: float  # δ
+    reports: int = 1  # k
+    chance: float = 0.5  # p
+
+    def __post_init__(self) -> None:
+        for name in ("trials", "coordinates", "reports"):
+            object.__setattr__(self, name, whole(name, getattr(self, name)))
+        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity, hint=_NO_DATA))
+        for name in ("delta", "chance"):
+            object.__setattr__(self, name, probability(name, getattr(self, name)))
+
+    def describe(self) -> str:
+        return (
+            f"Sums over a batch of {_counted(self.coordinates, 'coordinate')} in whole grid steps, rounded at random, "
+            f"each with the successes of {_counted(self.trials, 'trial')} of chance {self.chance:g} added by honest "
+            f"devices; a row changes by at most {self.sensitivity:.6g} steps, and a person sends "
+            f"{_counted(self.reports, 'row')}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": self.kind,
+            "trials": self.trials,
+            "sensitivity": self.sensitivity,
+            "coordinates": self.coordinates,
+            "delta": self.delta,
+            "reports": self.reports,
+            "chance": self.chance,
+        }
+
+
+@dataclass(frozen=True)
 class RandomisedResponseEvent(Event):
     """One of several answers given truthfully with odds e^ε against each other answer, by the person."""
 
@@ -235,6 +359,24 @@ class ExactRelease(Event):
 
     def describe(self) -> str:
         return f"Released without noise: {self.what}."
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": self.kind, "what": self.what}
+
+
+@dataclass(frozen=True)
+class UncertifiedNoise(Event):
+    """Data released with noise that no theorem here covers: as good as none, for whoever needs a guarantee."""
+
+    kind: ClassVar[str] = "uncertified"
+    what: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.what, str) or not self.what.strip():
+            raise BadInput(f"Expected what to name the data and its noise, got what={self.what!r}.")
+
+    def describe(self) -> str:
+        return f"Released with noise that no theorem covers: {self.what}."
 
     def to_dict(self) -> dict[str, Any]:
         return {"event": self.kind, "what": self.what}
@@ -326,10 +468,12 @@ class ForkedEvent(Event):
         return {"event": self.kind, "of": self.event.to_dict(), "copies": self.copies}
 
 
-def _check_noise(event: TreeEvent | ToeplitzEvent | SegmentsEvent | GaussianEvent) -> None:
+def _check_noise(
+    event: TreeEvent | ToeplitzEvent | SegmentsEvent | GaussianEvent | ReportEvent | ShuffledReportsEvent,
+) -> None:
     scale = positive("scale", event.scale, hint="For a release without noise use ExactRelease.")
     object.__setattr__(event, "scale", scale)
-    sensitivity = positive("sensitivity", event.sensitivity, hint="If no data is released use NothingReleased().")
+    sensitivity = positive("sensitivity", event.sensitivity, hint=_NO_DATA)
     object.__setattr__(event, "sensitivity", sensitivity)
 
 
