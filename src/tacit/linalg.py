@@ -87,6 +87,79 @@ def log_determinant(upper: Floats) -> float:
 
 
 @kernel
+def dot(left: Floats, right: Floats) -> float:
+    """<left, right>."""
+    total = 0.0
+    for i in range(left.shape[0]):
+        total += left[i] * right[i]
+    return total
+
+
+@kernel
+def shrink_to_ball(x: Floats, radius: float) -> None:
+    """The nearest point of the ball around zero: x itself, or x shortened to the radius."""
+    length = math.sqrt(dot(x, x))
+    if length > radius:
+        shrink = radius / length
+        for i in range(x.shape[0]):
+            x[i] *= shrink
+
+
+@kernel
+def symmetric_product(matrix: Floats, vector: Floats, out: Floats) -> None:
+    """out = matrix·vector for a symmetric matrix that is stored whole, two rows in a pass."""
+    dim = matrix.shape[0]
+    i = dim % 2
+    if i == 1:
+        a = vector[0]
+        for k in range(dim):
+            out[k] = a * matrix[0, k]
+    else:
+        for k in range(dim):
+            out[k] = 0.0
+    while i + 2 <= dim:
+        a, b = vector[i], vector[i + 1]
+        for k in range(dim):
+            out[k] += a * matrix[i, k] + b * matrix[i + 1, k]
+        i += 2
+
+
+@kernel
+def solve(upper: Floats, vector: Floats) -> None:
+    """Overwrite `vector` with V⁻¹·vector, V = UᵀU."""
+    dim = upper.shape[0]
+    for i in range(dim):
+        value = vector[i] / upper[i, i]
+        vector[i] = value
+        for k in range(i + 1, dim):
+            vector[k] -= value * upper[i, k]
+    for i in range(dim - 1, -1, -1):
+        value = vector[i]
+        for k in range(i + 1, dim):
+            value -= upper[i, k] * vector[k]
+        vector[i] = value / upper[i, i]
+
+
+@kernel
+def add_outer_to_inverse(inverse: Floats, x: Floats, weight: float, out: Floats) -> float:
+    """Make V⁻¹, stored whole, (V + w·x xᵀ)⁻¹; `out` becomes the old V⁻¹x, and the factor k that is returned makes k·out
+    the new one. w ≥ 0.
+
+    V⁻¹ − w·k·(V⁻¹x)(V⁻¹x)ᵀ with k = 1/(1 + w·xᵀV⁻¹x) (Sherman and Morrison 1950). Both triangles are rounded alike, so
+    the inverse stays symmetric to the bit. Rounding errors do not pile up: an update shrinks those of the past along x.
+    """
+    dim = inverse.shape[0]
+    symmetric_product(inverse, x, out)
+    share = 1.0 / (1.0 + weight * dot(x, out))
+    factor = weight * share
+    for i in range(dim):
+        a = out[i]
+        for k in range(dim):
+            inverse[i, k] -= factor * (a * out[k])
+    return share
+
+
+@kernel
 def inner_products(vector: Floats, columns: Floats, out: Floats) -> None:
     """out[k] = <vector, column k>."""
     dim, size = columns.shape
