@@ -1,6 +1,7 @@
 """Worlds to learn in: what actions come, and what they pay."""
 
 from tacit._validate import known
+from tacit.environments.bias import Bias
 from tacit.environments.drifting_sphere import DriftingSphere
 from tacit.environments.environment import Environment
 from tacit.environments.fixed_arms import FixedArms
@@ -8,7 +9,7 @@ from tacit.environments.orthogonal_arms import OrthogonalArms
 from tacit.environments.sphere import Sphere
 from tacit.environments.two_contexts import TwoContexts
 
-_KINDS: tuple[type[Environment], ...] = (Sphere, FixedArms, DriftingSphere, OrthogonalArms, TwoContexts)
+_KINDS: tuple[type[Environment], ...] = (Sphere, FixedArms, DriftingSphere, OrthogonalArms, TwoContexts, Bias)
 
 #: Every environment by the name it has on the command line.
 CATALOGUE: dict[str, type[Environment]] = {kind.slug: kind for kind in _KINDS}
@@ -21,6 +22,7 @@ def environment(slug: str) -> type[Environment]:
 
 __all__ = [
     "CATALOGUE",
+    "Bias",
     "DriftingSphere",
     "Environment",
     "FixedArms",

@@ -14,6 +14,7 @@ from tacit._validate import at_least, one_of, whole
 from tacit.core.settings import option
 from tacit.core.slate import Slate, slate
 from tacit.core.verbs import pay, show
+from tacit.environments._draws import measure
 from tacit.environments.band import Band, band, propose
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
@@ -114,22 +115,7 @@ def draw_actions(environment: SphereParams, slate: Slate, means: Floats, stream:
             means[k] = coordinate
     means[best] = BEST
     mirror, along = environment.mirror, slate.scores
-    for k in range(arms):
-        length[k] = 1e-300  # a direction of exactly zero length would divide by zero
-        along[k] = 0.0
-    # Two rows in a pass: half the traffic on the running sums.
-    i = 0
-    while i + 1 < dim - 1:
-        one, two, weight, other = directions[i], directions[i + 1], mirror[i + 1], mirror[i + 2]
-        for k in range(arms):
-            length[k] += one[k] * one[k] + two[k] * two[k]
-            along[k] += weight * one[k] + other * two[k]
-        i += 2
-    if i < dim - 1:
-        one, weight = directions[i], mirror[i + 1]
-        for k in range(arms):
-            length[k] += one[k] * one[k]
-            along[k] += weight * one[k]
+    measure(directions, mirror[1:], length, along)
     first = mirror[0]
     for k in range(arms):
         length[k] = math.sqrt((1.0 - means[k] * means[k]) / length[k])
