@@ -6,13 +6,18 @@
     │   ├── OutOfBounds             strict mode: an action or reward lies outside the declared bounds
     │   ├── UnknownDecision         this learner never made a decision of that id
     │   ├── AlreadyClosed           the decision has had its reward, or has expired: the first one counted
-    │   └── BadCheckpoint           a file is no checkpoint, is damaged, or does not fit this version or this key
+    │   ├── BadCheckpoint           a file is no checkpoint, is damaged, or does not fit this version or this key
+    │   └── BadMessage              a message between device, shuffler and server is not what was agreed
+    │       ├── RepeatedReport      a report that has been taken already
+    │       └── StaleReport         a report or batch made under a view too old to tell whether it is a repeat
     ├── PrivacyRefusal              going on would cost privacy that was not promised
     │   ├── HorizonSpent            every release the noise was calibrated for has been made
     │   ├── UnknownEvent            the accountant has no price for this event
     │   ├── VaultSealed             something tried to copy, pickle or print secret state
     │   ├── Moved                   this learner went on in a checkpoint
-    │   └── CheckpointSpent         a checkpoint has been resumed before: a second time is a fork, which has a price
+    │   ├── CheckpointSpent         a checkpoint has been resumed before: a second time is a fork, which has a price
+    │   ├── LimitReached            the device has made all the reports its guarantee is priced for
+    │   └── BatchNotFull            a shuffler was asked for a batch too small to hide anybody in
     └── Interrupted                 stopped by hand before anything had finished
 
 Every message says what was expected, what came, and what to do.
@@ -47,6 +52,18 @@ class BadCheckpoint(BadInput):
     """A file is no checkpoint, is damaged, or does not fit this version or this key. The file is untouched."""
 
 
+class BadMessage(BadInput):
+    """A message between device, shuffler and server is not what was agreed. Whoever got it is as before."""
+
+
+class RepeatedReport(BadMessage):
+    """This report has been taken already: the first one counted."""
+
+
+class StaleReport(BadMessage):
+    """A report or batch was made under a view too old to tell whether it is a repeat."""
+
+
 class PrivacyRefusal(TacitError):
     """Going on would cost privacy that was not promised."""
 
@@ -69,6 +86,14 @@ class Moved(PrivacyRefusal):
 
 class CheckpointSpent(PrivacyRefusal):
     """A checkpoint has been resumed before: a second time is a fork, which has a price."""
+
+
+class LimitReached(PrivacyRefusal):
+    """The device has made all the reports its guarantee is priced for."""
+
+
+class BatchNotFull(PrivacyRefusal):
+    """A batch that is not full hides nobody well enough."""
 
 
 class Interrupted(TacitError):

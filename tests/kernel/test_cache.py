@@ -171,7 +171,7 @@ class Sums(NamedTuple):
 
 @implements(encode, Mine)
 @kernel
-def _encode(params, x, reward, report, noise):
+def _encode(params, view, x, reward, report, noise):
     report[0] = reward
 
 @implements(absorb, Mine)

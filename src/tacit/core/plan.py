@@ -8,6 +8,7 @@ from typing import Any
 
 from tacit.privacy.event import Event, ForkedEvent
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.scope import Trust
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,24 @@ class Draws:
     learn_uniforms: int = 0
     first_normals: int = 0  #: the very first `learn` needs so many more
     first_uniforms: int = 0
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What a device sends, where device and server are two programs: what another language must know to send the same.
+
+    `kind`: "xy" (an action and a reward), "gram" (the upper triangle of x xᵀ row by row, then x·y) or "counts" (the
+    same in whole grid steps, with ones added).
+    """
+
+    kind: str
+    size: int  #: numbers in a report, as they are sent
+    action_norm: float
+    reward_low: float
+    reward_high: float
+    constants: tuple[float, ...] = ()  #: the last coordinates of every action: public, never noised
+    noise: Mapping[str, float] = field(default_factory=dict)  #: the numbers that define the noise
+    batch: int | None = None  #: reports a shuffler mixes at a time; None: no shuffler
 
 
 @dataclass(frozen=True)
@@ -39,16 +58,23 @@ class Plan:
     noise_scales: Mapping[str, float] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    report: Reported | None = None  #: what a device sends; None: there is no device apart from the server
+    device: Any = None  #: params of the program on the device, where they differ from `params`
+    server: Any = None  #: params of the program on the server, where they differ from `params`
 
     def event_for(self, copies: int) -> Event:
         """What is released when so many copies of the learner go on from one past."""
-        return self.event if copies == 1 else ForkedEvent(self.event, copies)
+        return ForkedEvent(self.event, copies) if self._forks_cost(copies) else self.event
 
     def guarantee_for(self, copies: int) -> Guarantee:
         """The guarantee of so many copies of the learner together, priced afresh."""
-        if copies == 1 or not self.guarantee.private:
-            return self.guarantee
         one = self.guarantee
+        if not one.private or not self._forks_cost(copies):
+            return one
         return Guarantee.priced(
             self.event_for(copies), trust=one.trust, protects=one.protects, unit=one.unit, delta=one.delta
         )
+
+    def _forks_cost(self, copies: int) -> bool:
+        # A local report is noised before it leaves: copies of what has arrived reveal nothing more.
+        return copies > 1 and self.guarantee.trust is not Trust.LOCAL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit._validate import whole
 from tacit.core.plan import Plan
@@ -15,7 +15,10 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
 
 if TYPE_CHECKING:
+    from tacit.core.device import Device
     from tacit.core.learner import Learner
+    from tacit.core.server import Server
+    from tacit.core.shuffler import Shuffler
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +62,41 @@ class Policy(Settings, ABC):
 
         return Learner(self, seed=None if seed is None else whole("seed", seed, low=0))
 
+    def contract(self) -> dict[str, Any]:
+        """What a device is installed with, as JSON: bounds, noise, limit, guarantee, and the fingerprint that messages
+        name it by. For policies whose people randomise their own reports; the others are refused. See docs/protocol.md.
+        """
+        from tacit.core.contract import contract_of
+
+        return contract_of(self).to_dict()
+
+    def device(self, *, limit: int | None = None, made: int = 0, seed: int | None = None) -> Device:
+        """One person's own program. It makes at most `limit` reports (default: `person_rounds`, or one), of which it
+        has `made` some before; its guarantee is for all of them. `seed` is for simulation only."""
+        from tacit.core.device import Device
+
+        return Device(self, limit=limit, made=made, seed=seed)
+
+    def server(self, *, memory: int = 100_000) -> Server:
+        """The program that learns from reports and publishes views. It remembers the ids of the last `memory` reports,
+        and refuses older ones: none counts twice."""
+        from tacit.core.server import Server
+
+        return Server(self, memory=memory)
+
+    def shuffler(self, *, stage: int = 0) -> Shuffler:
+        """The program that mixes batches of reports, for a policy that has them. `stage`: of the view whose batch comes
+        first, where a server has been at work before (`server.stage`)."""
+        from tacit.core.shuffler import Shuffler
+
+        return Shuffler(self, stage=stage)
+
     def card(self, *, seeded: bool = False, copies: int = 1) -> Card:
         """What a privacy officer reads before signing. `copies`: learners that went on from one checkpoint."""
         plan = self.plan()
         guarantee = plan.guarantee_for(copies)
         notes = plan.notes
-        if copies > 1:
+        if plan.event_for(copies) != plan.event:
             notes += (
                 f"Resumed as a fork: {copies} copies of this learner have gone on from one past as far as this one "
                 "knows, and are priced together here. Copies made from other files come on top.",

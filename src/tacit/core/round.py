@@ -23,7 +23,7 @@ REFUSED, LEARNED, RELEASED = 0, 1, 2
 @kernel
 def learn_round(params: Any, vault: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     """One row: clipped, summed, and released if its time has come."""
-    encode(params, x, reward, report, noise)
+    encode(params, view, x, reward, report, noise)
     absorb(params, vault, report)
     release(params, vault, view, noise)
 

@@ -22,8 +22,12 @@ def choose(params: Any, view: Any, slate: Slate, noise: Any) -> int:  # type: ig
 
 
 @verb
-def encode(params: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
-    """On the person's side: clip to the declared bounds, and in the local model add noise. Writes `report`."""
+def encode(params: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+    """On the person's side: clip to the declared bounds, and in the local model add noise. Writes `report`.
+
+    The view is public, and a server that nobody trusts may have written it: it may add to a report, never take from
+    its noise.
+    """
 
 
 @verb

@@ -109,7 +109,7 @@ def _choose(params: ContextBlindParams, view: NoView, slate: Slate, noise: Any) 
 
 @implements(encode, ContextBlindParams)
 @kernel
-def send_nothing(params: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+def send_nothing(params: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     """Neither action nor reward leaves the person's side."""
     report[0] = 0.0
 

@@ -117,7 +117,7 @@ def _choose(params: LinUCBParams, view: View, slate: Slate, noise: Any) -> int:
 
 @implements(encode, LinUCBParams)
 @kernel
-def _encode(params: LinUCBParams, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+def _encode(params: LinUCBParams, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     dim = x.shape[0]
     for i in range(dim):
         report[i] = x[i]

@@ -38,7 +38,7 @@ def run(
         for i in range(dim):
             x[i] = slate.columns[i, arm]
         # `learn_round`, written out: as a function of its own it takes a second to compile, here and again inside.
-        encode(params, x, reward, report, noise)
+        encode(params, view, x, reward, report, noise)
         absorb(params, vault, report)
         release(params, vault, view, noise)
         best = means[0]

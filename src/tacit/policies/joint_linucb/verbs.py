@@ -108,7 +108,7 @@ def _choose(params: Any, view: View, slate: Slate, noise: Any) -> int:
 
 @implements(encode, *_ALL)
 @kernel
-def _encode(params: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+def _encode(params: Any, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     """Clip to the bounds: the guarantee must hold for every input, and a bound only assumed is none.
 
     Numbers up to `LARGEST` have squares that do not overflow; larger ones were refused before they came here.

@@ -1,0 +1,207 @@
+"""The program in a person's own hands: it chooses from the published view, and noises its reports before they leave."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Lock
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit._kernel import entry, kernel
+from tacit._types import Floats
+from tacit._validate import real, whole
+from tacit.core.contract import contract_of
+from tacit.core.inputs import as_floats, not_finite
+from tacit.core.learner import POLICY
+from tacit.core.policy import Policy
+from tacit.core.round import LARGEST, choose_checked, first_unfit
+from tacit.core.slate import Slate, slate
+from tacit.core.verbs import encode
+from tacit.errors import BadInput, LimitReached, VaultSealed
+from tacit.noise import Stream, Tape, refill, stream, tape
+from tacit.privacy.card import Card
+from tacit.privacy.guarantee import Guarantee
+
+#: A tape is laid out for at least so many numbers at a time.
+_TAPE = 256
+
+
+@kernel
+def encode_checked(params: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> bool:
+    """`encode`; False, with nothing drawn or written, if any number is not finite."""
+    if not abs(reward) <= LARGEST or first_unfit(x) >= 0:
+        return False
+    encode(params, view, x, reward, report, noise)
+    return True
+
+
+class Device:
+    """One person's side of a policy: `see` a view, `choose` an arm, `report` what it earned.
+
+    What leaves the device is the report, and nothing else that depends on the person. The bounds and the noise are
+    those it was installed with (`contract`): a view cannot change them.
+
+    A device makes at most `limit` reports, and its guarantee is for all of them together. It counts them itself, and
+    the count must outlive the program: keep `made`, and give it back as `config.device(made=…)`.
+
+    Made by `config.device()`. Safe to call from several threads. It cannot be pickled or copied: each copy would count
+    from where it stands.
+    """
+
+    def __init__(self, config: Policy, *, limit: int | None, made: int, seed: int | None) -> None:
+        self._contract = contract = contract_of(config)
+        plan = contract.plan
+        self._limit = contract.limit if limit is None else whole("limit", limit)
+        self._made = whole("made", made, low=0)
+        self._params = plan.params if plan.device is None else plan.device
+        self._view = plan.view()  # seen last; before anybody came, public like the plan
+        self._acted: Any = None  # the view that chose last
+        self._stage = 0
+        self._report = np.zeros(max(plan.report_size, contract.report.size))
+        draws = plan.draws
+        self._normals, self._uniforms = (
+            draws.learn_normals + draws.first_normals,
+            draws.learn_uniforms + draws.first_uniforms,
+        )
+        self._seed = None if seed is None else whole("seed", seed, low=0)
+        self._noise: Stream | Tape
+        if self._seed is None:
+            self._noise = tape(
+                max(_TAPE, draws.choose_normals, self._normals), max(_TAPE, draws.choose_uniforms, self._uniforms)
+            )
+        else:
+            # The stream a learner of this seed has: device and server apart then give its bits.
+            self._noise = stream(self._seed, 0, POLICY)
+        self._room: Slate | None = None
+        self._lock = Lock()
+        self._choose: Callable[..., int] | None = None  # machine code, found on first use
+        self._encode: Callable[..., bool] | None = None
+
+    @property
+    def contract(self) -> dict[str, Any]:
+        """What this device was installed with, and no message can change."""
+        return self._contract.to_dict()
+
+    @property
+    def limit(self) -> int:
+        """How many reports it makes at most."""
+        return self._limit
+
+    @property
+    def made(self) -> int:
+        """How many reports it has made. Keep it on the device, for `config.device(made=…)` after a restart."""
+        return self._made
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to the person who holds this device, for all its reports together."""
+        guarantee = self._contract.guarantee(self._limit)
+        return guarantee if self._seed is None else guarantee.with_seed()
+
+    def card(self) -> Card:
+        """The privacy card of this device: its guarantee next to what the configuration claims."""
+        card = self._contract.config.card()
+        return replace(card, guarantee=self.guarantee, events=(self._contract.event(self._limit).describe(),))
+
+    def see(self, view: dict[str, Any] | str | bytes) -> None:
+        """Go on with this view, as the server wrote it. Whatever is wrong with it, the device keeps the one it has."""
+        stage, found = self._contract.read_view(view)
+        with self._lock:
+            self._stage, self._view = stage, found
+
+    def choose(self, actions: ArrayLike) -> int:
+        """The index of the action to take, of `actions` of shape (K, dim). It stays on the device."""
+        rows = as_floats("actions", actions)
+        dim = self._contract.dim
+        if rows.ndim != 2 or rows.shape[1] != dim or not len(rows):
+            raise BadInput(f"Expected actions of shape (K, {dim}), K >= 1, got {rows.shape}.")
+        draws = self._contract.plan.draws
+        with self._lock:
+            if self._room is None or len(self._room.scores) != len(rows):
+                self._room = slate(dim, len(rows))
+            if isinstance(self._noise, Tape):
+                refill(self._noise, draws.choose_normals, draws.choose_uniforms)
+            arguments = (self._params, self._view, rows, self._room, self._noise)
+            if self._choose is None:
+                self._choose = entry(choose_checked, *arguments)
+            arm = self._choose(*arguments)
+            if arm >= 0:
+                self._acted = self._view
+        if arm < 0:
+            raise not_finite("actions", rows)
+        return arm
+
+    def report(self, x: ArrayLike, reward: float) -> dict[str, Any]:
+        """The message that says, under noise, that the action `x` of shape (dim,) earned `reward`.
+
+        It is made under the view that chose last, and names the stage of the one seen last. Send it as often as the
+        network needs: the server takes it once. A second call is a second report, with noise of its own and a price of
+        its own.
+
+        Raises `LimitReached` when all reports are made; `choose` goes on.
+        """
+        row = as_floats("x", x)
+        if row.shape != (self._contract.dim,):
+            raise BadInput(
+                f"Expected x of shape ({self._contract.dim},), got {row.shape}. Pass the chosen action itself: "
+                "actions[arm]."
+            )
+        if type(reward) is not float:
+            reward = real("reward", reward)
+        with self._lock:
+            if self._made >= self._limit:
+                raise LimitReached(
+                    f"Expected at most {self._limit:,} reports of this device, which are made; its guarantee is priced "
+                    "for no more. Go on choosing, or configure a larger limit and accept its price."
+                )
+            if isinstance(self._noise, Tape):
+                refill(self._noise, self._normals, self._uniforms)
+            view = self._view if self._acted is None else self._acted
+            arguments = (self._params, view, row, reward, self._report, self._noise)
+            if self._encode is None:
+                self._encode = entry(encode_checked, *arguments)
+            # Counted first: an interrupt in between leaves a report unsent, and never one uncounted.
+            self._made += 1
+            if not self._encode(*arguments):
+                self._made -= 1
+                raise not_finite("x and reward", np.append(row, reward))
+            values = self._report[: self._contract.report.size].tolist()
+            if not all(map(math.isfinite, values)):
+                self._made -= 1
+                raise BadInput(
+                    "Expected a view under which reports are finite, got one under which this one is not. Nothing "
+                    "leaves the device; see another view."
+                )
+            return self._contract.report_message(self._identity(), self._stage, self._sent(values))
+
+    def _identity(self) -> str:
+        """128 bits that say nothing, and tell a report from a repeat."""
+        if self._seed is None:
+            return secrets.token_hex(16)
+        return hashlib.blake2b(f"{self._seed} {self._made}".encode(), digest_size=16).hexdigest()
+
+    def _sent(self, values: list[float]) -> list[float] | list[int]:
+        if not self._contract.whole:
+            return values
+        counts = [round(value) for value in values]
+        if counts != values:
+            raise RuntimeError(f"The encode of {self._contract.config.slug} wrote counts that are not whole numbers.")
+        return counts
+
+    def __repr__(self) -> str:
+        return f"<Device of {self._contract.config!r}: at most {self._limit:,} reports>"
+
+    def __reduce__(self) -> NoReturn:
+        raise VaultSealed(
+            "A device cannot be pickled or copied: a copy would make the same reports over again, uncounted. Keep its "
+            "`made`, and make a new one with config.device(made=…)."
+        )
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__reduce__()

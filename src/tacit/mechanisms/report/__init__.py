@@ -1,0 +1,112 @@
+"""One person's own report, clipped and noised before it leaves the device. Its price: `proof.md`.
+
+Two reports are in use: the action and the reward themselves ("xy"), and what they add to the sums of least squares
+("gram": the upper triangle of x xᵀ row by row, then x·y). The last coordinates of an action may be declared constant
+and public; they are written as declared, whatever came, and get no noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit._kernel import kernel
+from tacit._types import Floats
+from tacit.noise import fill_normals
+
+
+class PersonBounds(NamedTuple):
+    """What a person's action and reward may be; what lies outside is clipped on the device."""
+
+    radius: float  # r: of the part of an action that is not public
+    reward_low: float
+    reward_high: float
+    constants: Floats  # the last coordinates of every action
+
+
+def person_bounds(radius: float, reward_low: float, reward_high: float, constants: tuple[float, ...]) -> PersonBounds:
+    """The bounds, as kernels take them."""
+    return PersonBounds(float(radius), float(reward_low), float(reward_high), np.array(constants, np.float64))
+
+
+@kernel
+def clip_reward(bounds: PersonBounds, reward: float) -> float:
+    """The nearest reward within the bounds."""
+    return min(max(reward, bounds.reward_low), bounds.reward_high)
+
+
+@kernel
+def shrink_to_radius(bounds: PersonBounds, x: Floats) -> float:
+    """The factor, at most 1, that brings the private part of `x` within its radius.
+
+    Numbers up to `LARGEST` have squares that do not overflow; larger ones were refused before they came here.
+    """
+    total = 0.0
+    for i in range(x.shape[0] - bounds.constants.shape[0]):
+        total += x[i] * x[i]
+    length = math.sqrt(total)
+    return bounds.radius / length if length > bounds.radius else 1.0
+
+
+@kernel
+def clip_action(bounds: PersonBounds, x: Floats, out: Floats) -> None:
+    """Write the action within the bounds: its private part shrunk, its public part as declared."""
+    private = x.shape[0] - bounds.constants.shape[0]
+    shrink = shrink_to_radius(bounds, x)
+    for i in range(private):
+        out[i] = shrink * x[i]
+    for i in range(bounds.constants.shape[0]):
+        out[private + i] = bounds.constants[i]
+
+
+@kernel
+def report_row(
+    bounds: PersonBounds, scale: float, perturbation: float, x: Floats, reward: float, out: Floats, noise: Any
+) -> None:
+    """Write (x̃, ỹ), d + 1 numbers: the clipped action and reward under Gaussian noise of standard deviation `scale`.
+
+    `perturbation` is the standard deviation of further noise on the private part of the action. It only ever adds.
+
+    Formal guarantee: μ-GDP with μ = Δ/σ for one replaced (x, reward), Δ² = (2r)² + (high − low)²: `proof.md`.
+    Requires: finite inputs; `out` leaves the device once.
+    """
+    dim = x.shape[0]
+    private = dim - bounds.constants.shape[0]
+    shrink = shrink_to_radius(bounds, x)
+    spread = math.sqrt(scale * scale + perturbation * perturbation)
+    fill_normals(noise, out[: private + 1])
+    out[dim] = clip_reward(bounds, reward) + scale * out[private]
+    for i in range(private):
+        out[i] = shrink * x[i] + spread * out[i]
+    for i in range(bounds.constants.shape[0]):
+        out[private + i] = bounds.constants[i]
+
+
+@kernel
+def report_gram(bounds: PersonBounds, scale: float, x: Floats, reward: float, out: Floats, noise: Any) -> None:
+    """Write the noised upper triangle of x xᵀ, row by row, then x·y under noise of the same standard deviation.
+
+    Every entry has its own noise of standard deviation `scale`, on the diagonal too; an entry made of public constants
+    alone has none.
+
+    Formal guarantee: μ-GDP with μ = Δ/s for one replaced (x, reward), Δ from `privacy.sensitivity.gram_sensitivity`:
+    `proof.md`.
+    Requires: finite inputs; `out` leaves the device once.
+    """
+    dim = x.shape[0]
+    private = dim - bounds.constants.shape[0]
+    shrink = shrink_to_radius(bounds, x)
+    y = clip_reward(bounds, reward)
+    fill_normals(noise, out[: dim * (dim + 3) // 2])
+    at = 0
+    for i in range(dim):
+        a = shrink * x[i] if i < private else bounds.constants[i - private]
+        for j in range(i, dim):
+            b = shrink * x[j] if j < private else bounds.constants[j - private]
+            out[at] = a * b + (scale * out[at] if i < private else 0.0)
+            at += 1
+    for i in range(dim):
+        a = shrink * x[i] if i < private else bounds.constants[i - private]
+        out[at + i] = a * y + scale * out[at + i]
