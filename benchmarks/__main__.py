@@ -8,14 +8,25 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import agreement, compile_times, large, mechanisms, memory, one_step, rounds
+from benchmarks import agreement, compile_times, device, large, local, mechanisms, memory, one_step, online, rounds
 from benchmarks.report import Report, load, machine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write the numbers if asked to. Goals are reported, not enforced."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure tacit against NumPy.")
-    names = ("agreement", "rounds", "mechanisms", "one_step", "large", "compile_times", "memory")
+    names = (
+        "agreement",
+        "rounds",
+        "mechanisms",
+        "one_step",
+        "online",
+        "device",
+        "local",
+        "large",
+        "compile_times",
+        "memory",
+    )
     parser.add_argument("only", nargs="?", choices=names, help="one benchmark (default: all)")
     parser.add_argument("--quick", action="store_true", help="shorter runs, rougher numbers")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers here")
@@ -26,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "rounds": rounds.measure,
         "mechanisms": mechanisms.measure,
         "one_step": one_step.measure,
+        "online": online.measure,
+        "device": device.measure,
+        "local": local.measure,
         "large": large.measure,
         "compile_times": compile_times.measure,
         "memory": partial(memory.measure, rounds=options.rounds),

@@ -20,31 +20,46 @@ if TYPE_CHECKING:
     from tacit import environments, errors, features, reproduce
     from tacit.core.checkpoint import new_key, resume
     from tacit.core.decisions import Decision
+    from tacit.core.device import Device
     from tacit.core.learner import Learner
     from tacit.core.policy import Policy
+    from tacit.core.server import Server
+    from tacit.core.shuffler import Shuffler
     from tacit.estimators.prior import Prior
     from tacit.policies.context_blind import ContextBlind
     from tacit.policies.joint_linucb import JointLinUCB
     from tacit.policies.linucb import LinUCB
+    from tacit.policies.local_linucb import LocalLinUCB
+    from tacit.policies.online import AnytimeLinUCB, Combiner, OnlineConfidence, OnlineLinUCB
     from tacit.policies.randomised_response import RandomisedResponse
+    from tacit.policies.shuffle_linucb import ShuffleLinUCB
     from tacit.privacy.calibrate import Promise
     from tacit.privacy.card import Card
     from tacit.privacy.guarantee import Guarantee
     from tacit.simulation import Result, simulate
 
 _HOMES = {
+    "AnytimeLinUCB": "tacit.policies.online",
     "Card": "tacit.privacy.card",
+    "Combiner": "tacit.policies.online",
     "ContextBlind": "tacit.policies.context_blind",
     "Decision": "tacit.core.decisions",
+    "Device": "tacit.core.device",
     "Guarantee": "tacit.privacy.guarantee",
     "JointLinUCB": "tacit.policies.joint_linucb",
     "Learner": "tacit.core.learner",
     "LinUCB": "tacit.policies.linucb",
+    "LocalLinUCB": "tacit.policies.local_linucb",
+    "OnlineConfidence": "tacit.policies.online",
+    "OnlineLinUCB": "tacit.policies.online",
     "Policy": "tacit.core.policy",
     "Prior": "tacit.estimators.prior",
     "Promise": "tacit.privacy.calibrate",
     "RandomisedResponse": "tacit.policies.randomised_response",
     "Result": "tacit.simulation.result",
+    "Server": "tacit.core.server",
+    "ShuffleLinUCB": "tacit.policies.shuffle_linucb",
+    "Shuffler": "tacit.core.shuffler",
     "environments": "",
     "errors": "",
     "features": "",
@@ -55,18 +70,27 @@ _HOMES = {
 }
 
 __all__ = [
+    "AnytimeLinUCB",
     "Card",
+    "Combiner",
     "ContextBlind",
     "Decision",
+    "Device",
     "Guarantee",
     "JointLinUCB",
     "Learner",
     "LinUCB",
+    "LocalLinUCB",
+    "OnlineConfidence",
+    "OnlineLinUCB",
     "Policy",
     "Prior",
     "Promise",
     "RandomisedResponse",
     "Result",
+    "Server",
+    "ShuffleLinUCB",
+    "Shuffler",
     "__version__",
     "environments",
     "errors",

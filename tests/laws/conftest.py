@@ -6,6 +6,7 @@ import pytest
 
 from tacit.core.policy import Policy
 from tacit.policies.catalogue import CATALOGUE
+from tacit.privacy.scope import Trust
 
 DIM = 4
 
@@ -18,9 +19,11 @@ def name(config: Policy) -> str:
 
 EXAMPLES = [config for kind in CATALOGUE.values() for config in kind.examples(DIM)]
 PRIVATE = [config for config in EXAMPLES if config.guarantee.private]
-#: Private policies that publish noised sums, and private policies that publish nothing of what they are told.
-NOISY = [config for config in PRIVATE if hasattr(config.plan().params, "confidence")]
-SILENT = [config for config in PRIVATE if config not in NOISY]
+#: Private policies that publish noised sums of exact rows; those whose people send noised reports; and the rest, which
+#: publish nothing of what they are told.
+NOISY = [config for config in PRIVATE if config.trust is Trust.JOINT]
+REPORTING = [config for config in PRIVATE if config.plan().report is not None]
+SILENT = [config for config in PRIVATE if config not in NOISY and config not in REPORTING]
 #: Those whose noise is the least that keeps a promise of (ε, δ).
 EXACT = [config for config in PRIVATE if config.promise is not None and config.calibrated == "exact"]
 
@@ -40,6 +43,12 @@ def private_config(request: pytest.FixtureRequest) -> Policy:
 @pytest.fixture(params=NOISY, ids=name)
 def noisy_config(request: pytest.FixtureRequest) -> Policy:
     """Each example that publishes noised sums."""
+    return request.param
+
+
+@pytest.fixture(params=REPORTING, ids=name)
+def reporting_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example whose people send noised reports."""
     return request.param
 
 

@@ -58,8 +58,16 @@ def slates(count: int, arms: int, dim: int, seed: int) -> list[np.ndarray]:
 
 def first_release(config: Policy) -> int:
     """The row after which the first view is released."""
-    params: Any = config.plan().params
+    plan = config.plan()
+    params: Any = plan.params
+    if plan.report is not None:
+        return plan.report.batch or 1
     return int(params.times[0]) if hasattr(params, "times") else 1
+
+
+def rows_to_tell(config: Policy) -> int:
+    """So many rows that what they said shows in the view: an online learner has moved, and has not just begun anew."""
+    return first_release(config) + 32
 
 
 def row_event(config: Policy) -> Any:

@@ -30,8 +30,10 @@ def wheel(tmp_path_factory) -> Path:
 def test_the_wheel_carries_types_and_proofs_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "tacit/py.typed" in names
-    for mechanism in ("tree", "toeplitz", "geometric"):
-        assert f"tacit/mechanisms/{mechanism}/proof.md" in names
+    shipped = [*ROOT.glob("src/tacit/mechanisms/*/proof.md"), *ROOT.glob("src/tacit/protocol/**/*.json")]
+    assert len(shipped) > 10
+    for path in shipped:
+        assert path.relative_to(ROOT / "src").as_posix() in names
     assert all(name.startswith(("tacit/", "tacit-")) for name in names)
     assert not any("__pycache__" in name for name in names)
 

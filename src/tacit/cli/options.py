@@ -62,6 +62,12 @@ def read_value(name: str, annotation: str, text: str) -> Any:
 
         # A public warm start is too long for a command line: the text is the file that holds it.
         return Prior.load(text)
+    if annotation.startswith("tuple[float"):
+        # Semicolons too: in `compare` a comma starts the next option.
+        try:
+            return tuple(float(word) for word in text.replace(";", ",").split(",") if word.strip())
+        except ValueError:
+            raise BadInput(f"Expected {name} to be numbers like 0.5,0.5, got {name}={text!r}.") from None
     if "bool" in kinds:
         words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         if text.lower() in words:

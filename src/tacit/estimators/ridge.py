@@ -92,9 +92,20 @@ def fit(confidence: Confidence, sums: Floats, noise: Floats, unscale: float, vie
 
     Everything here is post-processing of `sums + noise`; the two are added, never used apart.
     """
-    dim = view.theta.shape[0]
     stage = min(view.stage[0], confidence.regulariser.shape[0] - 1)
-    regulariser, repair = confidence.regulariser[stage], confidence.repair[stage]
+    repairs = solve(sums, noise, confidence.regulariser[stage], confidence.repair[stage], unscale, view)
+    growth = max(0.0, linalg.log_determinant(view.factor) - confidence.log_floor[stage])
+    beta = confidence.noise_level * math.sqrt(confidence.log_term[stage] + growth) + confidence.bias[stage]
+    view.width[0] = confidence.multiplier * beta
+    view.stage[0] += 1
+    return repairs
+
+
+@kernel
+def solve(sums: Floats, noise: Floats, regulariser: float, repair: float, unscale: float, view: View) -> int:
+    """Write V = sums + noise + regulariser·I into the view, factored, and θ̃ with it. Returns how often V was repaired:
+    where it is not positive definite, `repair` is added to its diagonal, twice as much each time."""
+    dim = view.theta.shape[0]
     repairs = 0
     while True:
         at = 0
@@ -120,10 +131,6 @@ def fit(confidence: Confidence, sums: Floats, noise: Floats, unscale: float, vie
             total += view.whiten[row, i] * ((sums[at + i] + noise[at + i]) * unscale)
         for i in range(row + 1):
             view.theta[i] += view.whiten[row, i] * total
-    growth = max(0.0, linalg.log_determinant(view.factor) - confidence.log_floor[stage])
-    beta = confidence.noise_level * math.sqrt(confidence.log_term[stage] + growth) + confidence.bias[stage]
-    view.width[0] = confidence.multiplier * beta
-    view.stage[0] += 1
     return repairs
 
 

@@ -7,9 +7,23 @@ from tacit.core.policy import Policy
 from tacit.policies.context_blind import ContextBlind
 from tacit.policies.joint_linucb import JointLinUCB
 from tacit.policies.linucb import LinUCB
+from tacit.policies.local_linucb import LocalLinUCB
+from tacit.policies.online import AnytimeLinUCB, Combiner, OnlineConfidence, OnlineLinUCB
 from tacit.policies.randomised_response import RandomisedResponse
+from tacit.policies.shuffle_linucb import ShuffleLinUCB
 
-_KINDS: tuple[type[Policy], ...] = (LinUCB, JointLinUCB, ContextBlind, RandomisedResponse)
+_KINDS: tuple[type[Policy], ...] = (
+    LinUCB,
+    OnlineConfidence,
+    JointLinUCB,
+    OnlineLinUCB,
+    AnytimeLinUCB,
+    Combiner,
+    LocalLinUCB,
+    ShuffleLinUCB,
+    ContextBlind,
+    RandomisedResponse,
+)
 
 CATALOGUE: dict[str, type[Policy]] = {kind.slug: kind for kind in _KINDS}
 
