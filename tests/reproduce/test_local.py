@@ -154,8 +154,35 @@ def test_given_the_parameter_the_eigenvalue_falls_with_the_arms():
 
 
 def test_fifty_random_directions_look_like_fifty_runs():
-    """What the paper averages is between 0.083 and 0.089 whatever is played."""
-    assert 0.083 < eigenvalues.random_directions(50, 500) < 0.089
+    """What the paper averages is between 0.083 and 0.089 in all nine cells, whatever is played."""
+    middle, low, high = eigenvalues.random_directions(50, 1000)
+    assert 0.083 < middle < 0.089
+    assert low < 0.083
+    assert high > 0.089
+
+
+@pytest.mark.parametrize(("shift", "finding"), [(0.0, Finding.HOLDS), (0.03, Finding.FAILS)])
+def test_table_1_notices_a_policy_that_is_not_random(shift, finding, monkeypatch):
+    experiment = EXPERIMENTS["local/table-1"]
+    scale = dataclasses.replace(TINY["local/table-1"], trials=50)
+    middle = eigenvalues.random_directions(50)[0]
+    seen = eigenvalues._Seen(np.full(200, middle + shift), np.full(50, 0.01), 0.003)
+    monkeypatch.setattr(eigenvalues, "_look", lambda evidence, arms: seen)
+    verdicts = experiment.judge(Evidence(scale, 1, {}))
+    assert next(verdict for verdict in verdicts if "at random" in verdict.claim.text).finding is finding
+
+
+@pytest.mark.parametrize(("late", "finding"), [(0.1, Finding.HOLDS), (0.05, Finding.FAILS)])
+def test_table_1_notices_a_share_that_rises(late, finding, monkeypatch):
+    """A tenth of the first 100 rounds is below the threshold; the next 100 are all above it, or all below."""
+    experiment = EXPERIMENTS["local/table-1"]
+    pooled = np.concatenate([np.full(10, 0.05), np.full(90, 0.1), np.full(100, late)])
+    monkeypatch.setattr(eigenvalues, "_look", lambda evidence, arms: eigenvalues._Seen(pooled, np.full(2, 0.1), 0.1))
+    monkeypatch.setattr(eigenvalues, "PRINTED", {(5, 100): 90.0, (5, 200): 99.0})
+    verdicts = experiment.judge(Evidence(TINY["local/table-1"], 1, {}))
+    rises = {verdict.claim.text: verdict.finding for verdict in verdicts if "rises" in verdict.claim.text}
+    assert rises["The share rises with the rounds, K = 5."] is finding
+    assert rises["The share rises with the rounds, K = 25."] is Finding.UNTESTED
 
 
 # Combiner -------------------------------------------------------------------------------------------------------------

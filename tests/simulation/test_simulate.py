@@ -15,7 +15,8 @@ import pytest
 import tacit
 from tacit.environments import Sphere
 from tacit.errors import BadInput, HorizonSpent, Interrupted
-from tacit.simulation import engine
+from tacit.simulation import engine, simulate
+from tacit.simulation.result import save_frame
 
 LINUCB = tacit.LinUCB(dim=3)
 WORLD = Sphere(dim=3)
@@ -60,6 +61,23 @@ def test_tables_survive_the_disk(tmp_path, ending):
     np.testing.assert_array_equal(back["regret"], result.frame()["regret"])
     with pytest.raises(BadInput, match=r"\.parquet or \.csv"):
         result.save(tmp_path / "curves.txt")
+
+
+def test_tables_of_policies_with_different_kinds_of_settings_survive_the_disk(tmp_path):
+    """A width may be a word or a number, constants are several numbers: a column of a table has one kind of value."""
+    world = tacit.environments.Bias(dim=4, arms=5)
+    promise = {"dim": 4, "epsilon": 10.0, "delta": 0.1, "horizon": 100}
+    configs = [
+        tacit.LocalLinUCB(**promise, constants=(0.5,), width="theory"),
+        tacit.LocalLinUCB(**promise, width=0.5),
+        tacit.LocalLinUCB(**promise, constants=(0.5, 0.5)),
+    ]
+    frames = [simulate(config, world, rounds=50, trials=2).frame() for config in configs]
+    save_frame(pd.concat(frames, ignore_index=True), tmp_path / "both.parquet")
+    back = pd.read_parquet(tmp_path / "both.parquet")
+    assert {"theory", "0.5"} <= set(back["policy_width"])
+    assert set(back["policy_constants"]) == {"[0.5]", "[]", "[0.5, 0.5]"}
+    assert len(back) == sum(map(len, frames))
 
 
 def test_a_single_trial_has_no_standard_error():
@@ -138,7 +156,8 @@ def test_an_error_in_one_trial_stops_the_others(monkeypatch):
 RUN_AND_SAY_WHEN = """
 import sys
 from tacit.cli import main
-from tacit.simulation import engine
+from tacit.simulation import engine, simulate
+from tacit.simulation.result import save_frame
 real = engine._trial
 def trial(plan, environment, rounds, number, *rest):
     if rounds and number == 5:

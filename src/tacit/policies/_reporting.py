@@ -98,11 +98,14 @@ class ReportingPolicy(Policy):
 
     def said_of_bounds(self) -> tuple[str, ...]:
         """What the guarantee needs, and what it does not, for the card."""
-        public = f"; the last {len(self.constants)} coordinates are public constants" if self.constants else ""
+        count = len(self.constants)
+        last = "the last coordinate is a public constant" if count == 1 else f"the last {count} are public constants"
+        public = f"; {last}" if count else ""
         unit = (
             "The unit is the report: somebody who sends several has several times the exposure."
             if self.person_rounds is None
-            else f"The unit is the person: a device sends at most {self.person_rounds} reports, and counts them itself."
+            else f"The unit is the person: a device counts what it sends, at most {self.person_rounds} "
+            f"report{'' if self.person_rounds == 1 else 's'}."
         )
         return (
             f"Actions are clipped to norm {self.action_norm:g} and rewards to [{self.reward_low:g}, "

@@ -157,15 +157,26 @@ def save_frame(frame: pd.DataFrame, path: str | Path) -> Path:
     """Write a table as Parquet or CSV, by the path's ending."""
     target = check_table_path(path)
     if target.suffix == ".parquet":
-        frame.to_parquet(target, index=False)
+        one_kind(frame).to_parquet(target, index=False)
     else:
         frame.to_csv(target, index=False)
     return target
 
 
+def one_kind(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with one kind of value per column, as Parquet wants it: a width that is a word for one policy and a
+    number for another becomes text."""
+    mixed = {
+        name: frame[name].map(str, na_action="ignore")
+        for name in frame.columns
+        if frame[name].dtype == object and len(set(map(type, frame[name].dropna()))) > 1
+    }
+    return frame.assign(**mixed)
+
+
 def _cell(value: Any) -> Any:
     """A setting as one cell of a table: what has parts of its own (a prior) becomes text."""
-    return json.dumps(value) if isinstance(value, dict | list) else value
+    return json.dumps(value) if isinstance(value, dict | list | tuple) else value
 
 
 def check_table_path(path: str | Path) -> Path:

@@ -238,7 +238,7 @@ class WhichBase(Experiment[Bases]):
             for place, setting in enumerate(SETTINGS):
                 regret = evidence.results[_name(setting, learner, epsilon)].regret_mean
                 dropped = _played(evidence, setting, learner, epsilon).eliminated.mean()
-                panel.text(1.02, place, f"{regret:,.0f}\n−{dropped:.1f}", va="center", fontsize=7.5, color=GREY)
+                panel.text(1.02, place, f"{regret:,.0f}\n{dropped:.1f} out", va="center", fontsize=7.5, color=GREY)
             panel.set_yticks(at, list(SETTINGS))
             alone = evidence.results[_name(ALONE, learner, epsilon)].regret_mean
             title = f"{learner}, ε = {epsilon:g}; alone {alone:,.0f}"
@@ -249,7 +249,8 @@ class WhichBase(Experiment[Bases]):
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=8.5)
         figure.suptitle(
-            f"n = {scale.rounds:,}, {scale.trials} trials; beside each bar: regret, and bases eliminated", fontsize=10
+            f"n = {scale.rounds:,}, {scale.trials} trials; beside each bar: regret, and how many bases were eliminated",
+            fontsize=10,
         )
         return figure
 

@@ -83,14 +83,16 @@ def _seen(arms: int, rounds: int, trials: int, seed: int) -> _Seen:
 
 
 @lru_cache(maxsize=8)
-def random_directions(trials: int, draws: int = 4000) -> float:
-    """The same eigenvalue for as many directions drawn at random, with no policy at all: its mean."""
+def random_directions(trials: int, draws: int = 4000) -> tuple[float, float, float]:
+    """The same eigenvalue for as many directions drawn at random, with no policy at all: its mean, and the bounds that
+    95 % of the draws lie between."""
     rng = np.random.default_rng(1)
     drawn = rng.standard_normal((draws, trials, DIM - 1))
     drawn /= np.linalg.norm(drawn, axis=2, keepdims=True)
     rows = np.concatenate([drawn, np.ones((draws, trials, 1))], axis=2) / np.sqrt(2)
-    values = np.linalg.eigvalsh(np.einsum("nti,ntj->nij", rows, rows) / trials)
-    return float(values[:, 0].mean())
+    values = np.linalg.eigvalsh(np.einsum("nti,ntj->nij", rows, rows) / trials)[:, 0]
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(values.mean()), float(low), float(high)
 
 
 def fitting(pooled: Floats, printed: float) -> tuple[float, float]:
@@ -124,6 +126,8 @@ class LeastEigenvalues(Experiment[Arms]):
         "whatever is played, it tends to 1/(2(d − 1)) = 0.125 as runs are added, and is below that with 50 by chance "
         'alone. The theorem needs the eigenvalue for the one parameter there is: "given θ*" plays the best arm, '
         '"in one run" is the later half of a run.',
+        "Parameters stay for a whole run, so the rounds of one seed share their luck. The rules for the rise and for "
+        "random directions were set after a look at seed 1: another seed is an independent check.",
     )
     scales: Mapping[str, Arms] = SCALES
 
@@ -212,24 +216,29 @@ class LeastEigenvalues(Experiment[Arms]):
 
     def _rise(self, evidence: Evidence[Arms]) -> list[Verdict]:
         verdicts = []
+        first, last = min(evidence.scale.ends), max(evidence.scale.ends)
         for arms in evidence.scale.arms:
             pooled = _look(evidence, arms).pooled
-            shares = [float(np.mean(pooled[:end] >= THRESHOLD)) for end in evidence.scale.ends]
+            before, after = (100 * float(np.mean(pooled[:end] >= THRESHOLD)) for end in (first, last))
             claim = Claim(f"The share rises with the rounds, K = {arms}.")
-            criterion = f"share of rounds with at least {THRESHOLD:g} larger at the most rounds than at the fewest"
-            numbers = ", ".join(f"{share:.1%}" for share in shares)
-            verdicts.append(found(claim, shares[-1] > shares[0], criterion, numbers, rise=shares[-1] - shares[0]))
+            criterion = f"the share of rounds with at least {THRESHOLD:g} rises by half of what is printed or more"
+            if not {(arms, first), (arms, last)} <= PRINTED.keys():
+                verdicts.append(untested(claim, criterion, "nothing is printed for these rounds"))
+                continue
+            printed = PRINTED[arms, last] - PRINTED[arms, first]
+            numbers = f"{before:.1f} % at T = {first:,}, {after:.1f} % at {last:,}; printed: {printed:.1f} points more"
+            verdicts.append(found(claim, after - before >= printed / 2, criterion, numbers, rise=after - before))
         return verdicts
 
     def _random(self, evidence: Evidence[Arms]) -> Verdict:
         claim = Claim("The eigenvalue is that of directions drawn at random: it says nothing of the policy.", By.OURS)
-        criterion = "mean over rounds within 5 % of the mean for as many random directions, for every K"
-        expected = random_directions(evidence.scale.trials)
+        criterion = "mean over rounds within what 95 % of sets of as many random directions have, for every K"
+        middle, low, high = random_directions(evidence.scale.trials)
         means = {arms: float(_look(evidence, arms).pooled.mean()) for arms in evidence.scale.arms}
-        worst = max(abs(mean - expected) for mean in means.values())
+        inside = all(low <= mean <= high for mean in means.values())
         numbers = ", ".join(f"K = {arms}: {mean:.4f}" for arms, mean in means.items())
-        holds = worst <= 0.05 * expected
-        return found(claim, holds, criterion, f"{numbers}; random {expected:.4f}", random=expected, largest_gap=worst)
+        numbers += f"; random {middle:.4f}, 95 % in [{low:.4f}, {high:.4f}]"
+        return found(claim, inside, criterion, numbers, random=middle, low=low, high=high)
 
     def _given(self, evidence: Evidence[Arms]) -> Verdict:
         end = max(evidence.scale.ends)
@@ -259,20 +268,21 @@ class LeastEigenvalues(Experiment[Arms]):
                     label = f"printed, T = {end:,}" if arms == scale.arms[-1] else ""
                     law.plot(share, printed, color=colour, marker=marker, linestyle="none", markersize=7, label=label)
         over.axhline(
-            random_directions(scale.trials), color=BLACK, linewidth=1, label=f"{scale.trials} random directions"
+            random_directions(scale.trials)[0], color=BLACK, linewidth=1, label=f"{scale.trials} random directions"
         )
         over.axhline(max(scale.ends) ** -0.25, color=GREY, linestyle=":", label="T^(−1/4)")
         finish(over, title="mean and range", across="rounds", up="pooled least eigenvalue", log_x=False, log_y=False)
         over.set_ylim(bottom=0)
         finish(
             law,
-            title="a mark above its curve's neighbours needs a threshold of its own",
+            title="marks: the threshold that each printed share needs",
             across="threshold",
             up="rounds at or above it, %",
             log_x=False,
             log_y=False,
         )
         law.set_ylim(80, 101)
+        law.set_xlim(right=0.1)
         legend_below(figure, [over, law], columns=4)
         return figure
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from tacit.reproduce.experiment import By, Cell, Claim, Evidence, Experiment, Scale, Table, Verdict
 from tacit.reproduce.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, curve, finish, legend_below
 from tacit.reproduce.judge import Sample, alike, final, found, lower
@@ -179,7 +177,7 @@ class RegretAtThreeBudgets(Experiment[Budgets]):
                 self._panel(panel, evidence, epsilon, shown)
                 title = f"{row}, ε = {epsilon:g}"
                 up = "pseudo-regret" if across == 0 else ""
-                finish(panel, title=title, across="rounds", up=up, log_x=False, log_y=False)
+                finish(panel, title=title, across="rounds", up=up, log_x=False)
                 panel.set_xlim(0, 1.16 * evidence.scale.rounds)
         for panel in grid[0]:
             panel.set_xlabel("")
@@ -199,10 +197,11 @@ class RegretAtThreeBudgets(Experiment[Budgets]):
             for name, dash in ((policy, style), (tuned_name(policy), "--")):
                 result = evidence.results.get(run_name(name, epsilon))
                 if result is not None:
-                    curve(panel, result, colour=colour, label=name if name == policy else "", style=dash)
+                    label = name if name == policy else ""
+                    curve(panel, result, colour=colour, label=label, style=dash, since=_since(evidence))
                     if name == policy:  # ε does not depend on the width
                         ends.append((result.regret_mean, _true(result), colour))
-        _say_at_the_ends(panel, evidence.scale.rounds, ends, _top(evidence) / 28)
+        _say_at_the_ends(panel, evidence.scale.rounds, ends)
 
 
 def _sample(evidence: Evidence[Budgets], policy: str, epsilon: float) -> Sample:
@@ -253,16 +252,14 @@ def _true(result: Result) -> str:
     return "none" if epsilon is None else f"{epsilon:.3g}"
 
 
-def _top(evidence: Evidence[Budgets]) -> float:
-    """The largest mean regret that is drawn: panels share their axis."""
-    shown = {name for row in _ROWS.values() for policy in row for name in (policy, tuned_name(policy))}
-    names = {run_name(name, epsilon) for name in shown for epsilon in evidence.scale.epsilons}
-    return max(result.regret_mean for name, result in evidence.results.items() if name in names)
+def _since(evidence: Evidence[Budgets]) -> int:
+    """Where curves begin: before that nobody can have learned anything."""
+    return min(200, evidence.scale.rounds // 2)
 
 
-def _say_at_the_ends(panel: Axes, rounds: int, ends: Sequence[tuple[float, str, str]], apart: float) -> None:
+def _say_at_the_ends(panel: Axes, rounds: int, ends: Sequence[tuple[float, str, str]]) -> None:
     """The true ε beside the end of each curve, moved apart where they would cover each other."""
-    at = -np.inf
+    at = 0.0
     for height, words, colour in sorted(ends):
-        at = max(height, at + apart)
+        at = max(height, 1.17 * at)
         panel.text(1.015 * rounds, at, words, color=colour, fontsize=7.5, va="center")
