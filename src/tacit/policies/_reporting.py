@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
-from tacit._validate import positive, real, whole
+from tacit._validate import above, one_of, positive, probability, real, whole
 from tacit.core.plan import Reported
 from tacit.core.policy import Policy
 from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.mechanisms.report import PersonBounds, person_bounds
+from tacit.policies._options import failure_or_default
 from tacit.privacy.calibrate import Promise
 from tacit.privacy.scope import Unit
-from tacit.privacy.sensitivity import private_radius
+from tacit.privacy.sensitivity import gram_sensitivity, private_radius
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,3 +119,69 @@ class ReportingPolicy(Policy):
     def default_noise_level(self) -> float:
         """A bounded reward is sub-Gaussian with half its range (Hoeffding)."""
         return (self.reward_high - self.reward_low) / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummingPolicy(ReportingPolicy):
+    """A policy whose people report x xᵀ and x·y, and whose server adds these up to a regression."""
+
+    rules: ClassVar[tuple[str, ...]]  #: the widths it knows by name
+
+    horizon: int = option("number of reports learned from at most; the widths depend on it")
+    parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
+    noise_level: float | None = option("sub-Gaussian level of the reward noise (default: half the reward range)", None)
+    ridge: float = option("smallest regulariser: what remains as epsilon grows", 1.0)
+    width: float | str | None = option("how wide the confidence set is", None)
+    shift: float | None = option('with width="theory": regulariser c > 1 in units of the noise bound', None)
+    failure: float | None = option("failure probability alpha of the confidence sets (default: 1/horizon)", None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("horizon", self.horizon, low=2)
+        for name in ("parameter_norm", "ridge"):
+            positive(name, getattr(self, name))
+        if self.noise_level is not None:
+            positive("noise_level", self.noise_level)
+        if self.failure is not None:
+            probability("failure", self.failure)
+        if isinstance(self.width, str):
+            one_of("width", self.width, self.rules, hint="Or give a number that multiplies the calibration's own rule.")
+        elif self.width is not None:
+            positive("width", self.width)
+        if self.shift is not None:
+            above("shift", self.shift, 1)
+            if self.rule != "theory":
+                raise BadInput(
+                    f'Expected shift with width="theory" only, got shift={self.shift!r} with the {self.rule} rule, '
+                    "which has a regulariser of its own. Leave it out."
+                )
+
+    @property
+    @abstractmethod
+    def default_rule(self) -> str:
+        """The width of the calibration."""
+
+    @property
+    def rule(self) -> str:
+        """Which width is used, before it is multiplied."""
+        return self.width if isinstance(self.width, str) else self.default_rule
+
+    @property
+    def multiplier(self) -> float:
+        """What the width of the rule is multiplied by."""
+        return 1.0 if self.width is None or isinstance(self.width, str) else float(self.width)
+
+    @property
+    def failure_probability(self) -> float:
+        """α: as given, else 1/horizon."""
+        return failure_or_default(self.failure, self.horizon)
+
+    @property
+    def reward_noise_level(self) -> float:
+        """R: as given, else half the reward range."""
+        return self.default_noise_level() if self.noise_level is None else self.noise_level
+
+    @property
+    def sensitivity(self) -> float:
+        """Δ: how far replacing action and reward can move a report, before rounding and noise."""
+        return gram_sensitivity(self.radius, self.reward_low, self.reward_high, self.constants)

@@ -16,25 +16,21 @@ import numpy as np
 from tacit import linalg
 from tacit._kernel import implements, kernel
 from tacit._types import Floats, Ints
-from tacit._validate import above, one_of, positive, probability, whole
+from tacit._validate import one_of
 from tacit.core.plan import Draws, Plan
 from tacit.core.round import COUNTERS, REPAIRS, ROWS
 from tacit.core.settings import option
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
-from tacit.errors import BadInput
 from tacit.estimators.growing import Growing, Tail, ball_view, constant, fit_growing, proved
 from tacit.estimators.ridge import Optimism, View, optimistic_arm
 from tacit.mechanisms.report import PersonBounds, report_gram
-from tacit.policies._options import failure_or_default
-from tacit.policies._reporting import ReportingPolicy
+from tacit.policies._reporting import SummingPolicy
 from tacit.privacy.calibrate import calibrate
 from tacit.privacy.event import ReportEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
-from tacit.privacy.sensitivity import gram_sensitivity
 
-_RULES = ("theory", "published", "least-squares")
 #: c of the proved width: docs/decisions/0014-shuffle.md.
 DEFAULT_SHIFT = 6.0
 
@@ -57,7 +53,7 @@ class LocalVault(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalLinUCB(ReportingPolicy):
+class LocalLinUCB(SummingPolicy):
     """LinUCB on sums that people have noised themselves, for a server that nobody has to trust.
 
     Formal guarantee: one person's report is μ-GDP with μ = Δ/s for any two (action, reward), Δ from
@@ -73,8 +69,8 @@ class LocalLinUCB(ReportingPolicy):
     trust: ClassVar[Trust] = Trust.LOCAL
     protects: ClassVar[Protects] = Protects.EVERYTHING
     needs: ClassVar[str] = "bounds on actions and rewards, and a horizon"
+    rules: ClassVar[tuple[str, ...]] = ("theory", "published", "least-squares")
 
-    horizon: int = option("number of reports learned from at most; the widths depend on it")
     calibration: str = option(
         '"exact": the least noise that keeps the promise; "published": the constants of Zheng et al. (2020)', "exact"
     )
@@ -83,35 +79,13 @@ class LocalLinUCB(ReportingPolicy):
         "number that multiplies the default",
         None,
     )
-    parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
-    noise_level: float | None = option("sub-Gaussian level of the reward noise (default: half the reward range)", None)
-    ridge: float = option("smallest regulariser: what remains as epsilon grows", 1.0)
     shift: float | None = option(
         'with width="theory": regulariser c > 1 in units of the noise bound (default: 6)', None
     )
-    failure: float | None = option("failure probability alpha of the confidence sets (default: 1/horizon)", None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("horizon", self.horizon, low=2)
         one_of("calibration", self.calibration, ("exact", "published"))
-        for name in ("parameter_norm", "ridge"):
-            positive(name, getattr(self, name))
-        if self.noise_level is not None:
-            positive("noise_level", self.noise_level)
-        if self.failure is not None:
-            probability("failure", self.failure)
-        if isinstance(self.width, str):
-            one_of("width", self.width, _RULES, hint="Or give a number that multiplies the calibration's own rule.")
-        elif self.width is not None:
-            positive("width", self.width)
-        if self.shift is not None:
-            above("shift", self.shift, 1)
-            if self.rule != "theory":
-                raise BadInput(
-                    f'Expected shift with width="theory" only, got shift={self.shift!r} with the {self.rule} rule, '
-                    "which has a regulariser of its own. Leave it out."
-                )
 
     @classmethod
     def examples(cls, dim: int) -> tuple[LocalLinUCB, ...]:
@@ -127,26 +101,8 @@ class LocalLinUCB(ReportingPolicy):
         return self.calibration
 
     @property
-    def rule(self) -> str:
-        """Which width is used, before it is multiplied."""
-        if isinstance(self.width, str):
-            return self.width
+    def default_rule(self) -> str:
         return "published" if self.calibration == "published" else "least-squares"
-
-    @property
-    def multiplier(self) -> float:
-        """What the width of the rule is multiplied by."""
-        return 1.0 if self.width is None or isinstance(self.width, str) else float(self.width)
-
-    @property
-    def failure_probability(self) -> float:
-        """α: as given, else 1/horizon."""
-        return failure_or_default(self.failure, self.horizon)
-
-    @property
-    def sensitivity(self) -> float:
-        """Δ: how far replacing action and reward can move a report."""
-        return gram_sensitivity(self.radius, self.reward_low, self.reward_high, self.constants)
 
     def plan(self) -> Plan:
         size = linalg.packed_size(self.dim) + self.dim
@@ -194,7 +150,7 @@ class LocalLinUCB(ReportingPolicy):
                 shift=DEFAULT_SHIFT if self.shift is None else self.shift,
                 ridge=self.ridge,
                 failure=self.failure_probability,
-                noise_level=self.default_noise_level() if self.noise_level is None else self.noise_level,
+                noise_level=self.reward_noise_level,
                 parameter_norm=self.parameter_norm,
                 releases=horizon,
             )

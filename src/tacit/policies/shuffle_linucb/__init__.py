@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit import linalg
-from tacit._validate import above, one_of, positive, probability, real, whole
+from tacit._validate import one_of, real, whole
 from tacit.core.plan import Draws, Plan
 from tacit.core.settings import option
 from tacit.errors import BadInput
@@ -26,23 +26,20 @@ from tacit.estimators.growing import Growing, constant, proved
 from tacit.estimators.ridge import Optimism, empty_view
 from tacit.mechanisms.shuffle import SPARE
 from tacit.mechanisms.shuffle.binomial import PROPOSAL
-from tacit.policies._options import failure_or_default
-from tacit.policies._reporting import ReportingPolicy
+from tacit.policies._reporting import SummingPolicy
 from tacit.policies.shuffle_linucb import words
 from tacit.policies.shuffle_linucb.noise import Noise, coordinates, noise_of
 from tacit.policies.shuffle_linucb.verbs import Ones, ShuffleParams, first_vault
 from tacit.privacy.calibrate import Promise
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
-from tacit.privacy.sensitivity import gram_sensitivity
 
-_RULES = ("least-squares", "script", "theory")
 #: c of the proved width: docs/decisions/0014-shuffle.md.
 DEFAULT_SHIFT = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShuffleLinUCB(ReportingPolicy):
+class ShuffleLinUCB(SummingPolicy):
     """LinUCB that sees people in batches only, mixed by somebody it does not control.
 
     Formal guarantee: (ε, δ)-shuffle DP: what the shuffler hands on, over all batches, is (ε, δ)-indistinguishable when
@@ -59,8 +56,8 @@ class ShuffleLinUCB(ReportingPolicy):
     trust: ClassVar[Trust] = Trust.SHUFFLE
     protects: ClassVar[Protects] = Protects.EVERYTHING
     needs: ClassVar[str] = "bounds on actions and rewards, a horizon, and a shuffler"
+    rules: ClassVar[tuple[str, ...]] = ("least-squares", "script", "theory")
 
-    horizon: int = option("number of reports learned from at most; batches and widths depend on it")
     protocol: str = option(
         '"vector-sum": counts, of which only totals get out (any epsilon); "amplification": mixed Gaussian reports',
         "vector-sum",
@@ -80,36 +77,14 @@ class ShuffleLinUCB(ReportingPolicy):
         None,
     )
     grid: int | None = option("vector sum: grid steps g that a number is rounded to (default: enough)", None)
-    parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
-    noise_level: float | None = option("sub-Gaussian level of the reward noise (default: half the reward range)", None)
-    ridge: float = option("smallest regulariser: what remains as epsilon grows", 1.0)
     shift: float | None = option(
         'with width="theory": regulariser c > 1 in units of the noise bound (default: 3)', None
     )
-    failure: float | None = option("failure probability alpha of the confidence sets (default: 1/horizon)", None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("horizon", self.horizon, low=2)
         one_of("protocol", self.protocol, ("vector-sum", "amplification"))
         one_of("calibration", self.calibration, ("exact", "published", "script"))
-        for name in ("parameter_norm", "ridge"):
-            positive(name, getattr(self, name))
-        if self.noise_level is not None:
-            positive("noise_level", self.noise_level)
-        if self.failure is not None:
-            probability("failure", self.failure)
-        if isinstance(self.width, str):
-            one_of("width", self.width, _RULES, hint="Or give a number that multiplies the default.")
-        elif self.width is not None:
-            positive("width", self.width)
-        if self.shift is not None:
-            above("shift", self.shift, 1)
-            if self.rule != "theory":
-                raise BadInput(
-                    f'Expected shift with width="theory" only, got shift={self.shift!r} with the {self.rule} rule, '
-                    "which has a regulariser of its own. Leave it out."
-                )
         if self.batch is not None and whole("batch", self.batch) > self.horizon:
             raise BadInput(
                 f"Expected batch <= horizon={self.horizon}, got batch={self.batch}: no batch would ever be full."
@@ -160,33 +135,10 @@ class ShuffleLinUCB(ReportingPolicy):
         return max(1, math.floor(self.honest * self.batch_size))
 
     @property
-    def rule(self) -> str:
-        """Which width is used, before it is multiplied."""
-        if isinstance(self.width, str):
-            return self.width
+    def default_rule(self) -> str:
         return "least-squares" if self.calibration == "exact" else "script"
 
-    @property
-    def multiplier(self) -> float:
-        """What the width of the rule is multiplied by."""
-        return 1.0 if self.width is None or isinstance(self.width, str) else float(self.width)
-
-    @property
-    def failure_probability(self) -> float:
-        """α: as given, else 1/horizon."""
-        return failure_or_default(self.failure, self.horizon)
-
-    @property
-    def reward_noise_level(self) -> float:
-        """R: as given, else half the reward range."""
-        return self.default_noise_level() if self.noise_level is None else self.noise_level
-
     # What follows from it --------------------------------------------------------------------------------------------
-
-    @property
-    def sensitivity(self) -> float:
-        """Δ: how far replacing action and reward can move a report, before rounding and noise."""
-        return gram_sensitivity(self.radius, self.reward_low, self.reward_high, self.constants)
 
     @property
     def largest_entry(self) -> float:

@@ -261,5 +261,5 @@ def _say_at_the_ends(panel: Axes, rounds: int, ends: Sequence[tuple[float, str, 
     """The true ε beside the end of each curve, moved apart where they would cover each other."""
     at = 0.0
     for height, words, colour in sorted(ends):
-        at = max(height, 1.17 * at)
+        at = max(height, 1.24 * at)
         panel.text(1.015 * rounds, at, words, color=colour, fontsize=7.5, va="center")
