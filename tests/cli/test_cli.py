@@ -158,6 +158,13 @@ def test_compare_writes_table_figure_and_page(capsys, tmp_path):
     assert failures == {1 / 200}, "compared policies get the same failure probability"
 
 
+def test_warm_compiles_what_is_named(capsys):
+    found = facts(capsys, "warm", "linucb", "local-linucb")
+    assert [one.split()[0] for one in found["compiled"]] == ["linucb", "local-linucb"]
+    assert ask(capsys, "warm", "linucbb")[0] == 2
+
+
+@pytest.mark.long
 def test_warm_compiles_the_catalogue(capsys):
     found = facts(capsys, "warm")
     for slug in CATALOGUE:

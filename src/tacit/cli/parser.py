@@ -108,7 +108,9 @@ def parser() -> argparse.ArgumentParser:
             "tacit reproduce list\n  tacit reproduce joint-dp/figure-4 --scale quick",
         )
     )
-    command("warm", warm, "compile every policy in every environment, so that nothing has to later", "tacit warm")
+    command(
+        "warm", warm, "compile policies in every environment, so that nothing has to later", "tacit warm joint-linucb"
+    ).add_argument("policies", nargs="*", metavar="policy", help="see `tacit policies` (default: all of them)")
     return found
 
 

@@ -9,28 +9,31 @@ from tacit.cli.options import print_json
 
 
 def warm(parsed: argparse.Namespace, _: list[str]) -> int:
-    """Every kind of params in every environment, and the live learner of each."""
+    """Every kind of params in every environment, and the live programs of each."""
     import time
 
     import numba
 
     from tacit._kernel import cache_directory, tidy_cache
-    from tacit.policies.catalogue import CATALOGUE
+    from tacit.policies.catalogue import CATALOGUE, policy
 
-    began, compiled = time.perf_counter(), []
-    for kind in CATALOGUE.values():
-        seen = set()
+    began, compiled, seen = time.perf_counter(), [], set()
+    kinds = [policy(slug) for slug in parsed.policies] or list(CATALOGUE.values())
+    for kind in kinds:
         # Worlds bring their own number of features; kernels are compiled for types, so one of each is enough.
         for place, config in enumerate(kind.examples(dim=5)):
-            params = config.plan().params
-            if numba.typeof(params) in seen:
+            plan = config.plan()
+            params = plan.params
+            name = f"{kind.slug} ({_words(params)})"
+            if name in compiled:
                 continue
-            seen.add(numba.typeof(params))
-            _play(kind, place)
-            _live(config)
-            explorer = getattr(params, "exploration", None)
-            words = [type(params).__name__, *([] if explorer is None else [type(explorer).__name__.lower()])]
-            compiled.append(f"{kind.slug} ({', '.join(words)})")
+            if numba.typeof(params) not in seen:
+                seen.add(numba.typeof(params))
+                _play(kind, place)
+                _live(config)
+                if plan.report is not None:
+                    _live_apart(config)
+            compiled.append(name)
             if not parsed.json:
                 print(f"{compiled[-1]:<50}{time.perf_counter() - began:6.1f} s", flush=True)
     removed = tidy_cache()
@@ -46,6 +49,11 @@ def warm(parsed: argparse.Namespace, _: list[str]) -> int:
     else:
         print(f"cache   {cache_directory()}")
     return 0
+
+
+def _words(params: Any) -> str:
+    parts = [getattr(params, name) for name in ("learner", "exploration") if hasattr(params, name)]
+    return ", ".join([type(params).__name__, *(type(part).__name__.lower() for part in parts)])
 
 
 def _play(kind: Any, place: int) -> None:
@@ -68,3 +76,20 @@ def _live(config: Any) -> None:
         learner.learn(np.eye(5)[0], 0.5, person="somebody")
     else:
         learner.learn(np.eye(5)[0], 0.5)
+
+
+def _live_apart(config: Any) -> None:
+    """Device and server, where they are two programs."""
+    import numpy as np
+
+    server, device = config.server(), config.device(limit=config.plan().report.batch or 1)
+    device.see(server.view())
+    device.choose(np.eye(5))
+    reports = [device.report(np.eye(5)[0], 0.5) for _ in range(device.limit)]
+    if config.plan().report.batch is None:
+        server.receive(reports[0])
+        return
+    shuffler = config.shuffler()
+    for report in reports:
+        shuffler.add(report)
+    server.receive_batch(shuffler.batch())
