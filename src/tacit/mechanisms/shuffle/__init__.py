@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit._kernel import kernel
-from tacit.mechanisms.shuffle.binomial import SPARE, draw_binomial
+from tacit.mechanisms.shuffle.binomial import draw_binomial, most_uniforms
 
-__all__ = ["SPARE", "Grid", "draw_binomial", "grid_of", "round_randomly", "value_of"]
+__all__ = ["Grid", "draw_binomial", "grid_of", "most_uniforms", "round_randomly", "value_of"]
 
 
 class Grid(NamedTuple):

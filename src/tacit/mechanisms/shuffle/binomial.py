@@ -22,13 +22,23 @@ from tacit.noise import fill_uniforms
 
 #: A proposal takes so many uniform numbers.
 PROPOSAL = 2
-#: Uniform numbers laid aside for rejected proposals of one call. One proposal in seven is rejected at worst: of the few
-#: dozen draws of a call, sixty-four rejections more than none do not happen (less than once in 10³⁰ calls).
-SPARE = 64 * PROPOSAL
+#: Rejected proposals per draw, at most: 0.43 where ten successes are expected, 0.13 in the limit of many.
+REJECTED = 0.46
+#: Proposals laid aside beyond two per draw.
+_SPARE = 96
 
 #: Fewer expected successes than this are counted.
 _FEW = 10.0
 _HALF_LOG_TURN = 0.5 * math.log(2.0 * math.pi)
+
+
+def most_uniforms(draws: int) -> int:
+    """Uniform numbers that so many draws take at most, but for once in 10³⁰ times.
+
+    With n = 2·draws + 96 proposals, each accepted with probability 1/1.46 or more (`REJECTED`), the probability
+    P(Bin(n, 1/1.46) < draws) is below 10⁻³⁰ for every number of draws.
+    """
+    return PROPOSAL * (2 * draws + _SPARE)
 
 
 @kernel

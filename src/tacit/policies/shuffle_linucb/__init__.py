@@ -24,7 +24,7 @@ from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.estimators.growing import Growing, constant, proved
 from tacit.estimators.ridge import Optimism, empty_view
-from tacit.mechanisms.shuffle import SPARE
+from tacit.mechanisms.shuffle import most_uniforms
 from tacit.mechanisms.shuffle.binomial import PROPOSAL
 from tacit.policies._reporting import SummingPolicy
 from tacit.policies.shuffle_linucb import words
@@ -234,7 +234,7 @@ class ShuffleLinUCB(SummingPolicy):
 
 
 def _draws(size: int, counts: bool) -> Draws:
-    """Counts take a uniform number to round with and a proposal for their ones, which may be rejected."""
+    """Counts take a uniform number to round with, and proposals for their ones, of which some are rejected."""
     if counts:
-        return Draws(choose_uniforms=1, learn_uniforms=(1 + PROPOSAL) * size + SPARE)
+        return Draws(choose_uniforms=1, learn_uniforms=size + most_uniforms(size))
     return Draws(choose_uniforms=1, learn_normals=size)
