@@ -111,13 +111,15 @@ class LinUCB(Policy):
 
 @implements(choose, LinUCBParams)
 @kernel
-def _choose(params: LinUCBParams, view: View, slate: Slate, noise: Any) -> int:
+def choose_best(params: Any, view: View, slate: Slate, noise: Any) -> int:
+    """The optimist's arm."""
     return optimistic_arm(params.exploration, view, slate, noise)
 
 
 @implements(encode, LinUCBParams)
 @kernel
-def _encode(params: LinUCBParams, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+def send_row(params: Any, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+    """Action and reward as they are: nothing is hidden."""
     dim = x.shape[0]
     for i in range(dim):
         report[i] = x[i]

@@ -16,11 +16,11 @@ from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import COUNTERS, LARGEST, ROWS
 from tacit.core.settings import option
-from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
 from tacit.estimators.online import GradientDescent, GradientDescentState, descend, gradient_descent
-from tacit.estimators.ridge import Optimism, View, empty_view, optimistic_arm, solve
+from tacit.estimators.ridge import Optimism, View, empty_view, solve
 from tacit.policies._options import failure_or_default, width_multiplier
+from tacit.policies.linucb import choose_best, send_row
 from tacit.policies.online.widths import STEP, typical_gradient
 from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
@@ -140,19 +140,8 @@ class OnlineConfidence(Policy):
         )
 
 
-@implements(choose, ConfidenceParams)
-@kernel
-def _choose(params: ConfidenceParams, view: View, slate: Slate, noise: Any) -> int:
-    return optimistic_arm(params.exploration, view, slate, noise)
-
-
-@implements(encode, ConfidenceParams)
-@kernel
-def _encode(params: ConfidenceParams, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
-    dim = x.shape[0]
-    for i in range(dim):
-        report[i] = x[i]
-    report[dim] = reward
+implements(choose, ConfidenceParams)(choose_best)
+implements(encode, ConfidenceParams)(send_row)
 
 
 @implements(absorb, ConfidenceParams)
