@@ -17,6 +17,7 @@ from tacit.privacy import (
     NothingReleased,
     PersonEvent,
     Promise,
+    RootToeplitzEvent,
     SegmentsEvent,
     ToeplitzEvent,
     Together,
@@ -32,6 +33,7 @@ FAMILIES: dict[str, Callable[[float, float, int], Event]] = {
     "tree": lambda scale, sensitivity, count: TreeEvent(scale, sensitivity, count.bit_length()),
     "toeplitz": lambda scale, sensitivity, count: ToeplitzEvent(scale, sensitivity, count, EIGHT_BUFFERS, "one"),
     "geometric": lambda scale, sensitivity, count: ToeplitzEvent(scale, sensitivity, count, EIGHT_BUFFERS, "many"),
+    "root toeplitz": lambda scale, sensitivity, count: RootToeplitzEvent(scale, sensitivity, count),
     "segments": lambda scale, sensitivity, _: SegmentsEvent(scale, sensitivity),
     "gaussian": lambda scale, sensitivity, _: GaussianEvent(scale, sensitivity),
     "together": lambda scale, sensitivity, count: Together(

@@ -9,13 +9,18 @@ import pytest
 from tacit.errors import BadInput
 from tacit.privacy import (
     Card,
+    ConcentratedPromise,
     Event,
     ExactRelease,
     GaussianEvent,
     Guarantee,
+    LaplaceEvent,
     Neighbours,
     Promise,
     Protects,
+    PurePromise,
+    RenyiPromise,
+    SegmentsEvent,
     Theorem,
     ToeplitzEvent,
     Together,
@@ -145,6 +150,14 @@ def test_a_person_is_named_as_the_unit():
     assert "a changed person" in flat(card)
 
 
+def test_where_only_rewards_are_protected_the_attacker_looks_for_changed_rewards():
+    for unit, words in ((Unit.round(), "detects a changed reward"), (Unit.person(7), "detects changed rewards of a")):
+        guarantee = Guarantee.priced(
+            GaussianEvent(4.0, 1.0), trust=Trust.CENTRAL, protects=Protects.REWARDS, unit=unit, delta=1e-5
+        )
+        assert words in flat(Card("renyi-ucb", "exact", guarantee))
+
+
 def test_the_price_table_has_the_usual_deltas_and_the_claimed_one_rounded_up():
     card = exact()
     rows = [entry["delta"] for entry in card.to_dict()["epsilon_at"]]
@@ -227,6 +240,106 @@ def test_cards_print_as_their_text_and_can_be_sent_elsewhere():
     card = exact()
     assert str(card) == card.text()
     assert pickle.loads(pickle.dumps(card)) == card
+
+
+# Claims in other currencies --------------------------------------------------------------------------------------
+
+
+def rewards_card(event: Event, claimed) -> Card:
+    guarantee = Guarantee.priced(
+        event, trust=Trust.CENTRAL, protects=Protects.REWARDS, unit=Unit.round(), delta=claimed.delta
+    )
+    return Card("renyi-ucb", "exact", guarantee, claimed, noise_scale=event.scale, events=[event.describe()])
+
+
+def renyi_card(claimed, factor: float = 1.0) -> Card:
+    scale = factor * calibrate(claimed, lambda s: SegmentsEvent(s, 1.0))
+    return rewards_card(SegmentsEvent(scale, 1.0), claimed)
+
+
+def test_a_renyi_claim_is_shown_in_its_own_currency_and_as_the_true_epsilon():
+    card = renyi_card(RenyiPromise(2.0, 0.1))
+    text = flat(card)
+    for words in (
+        "accounted epsilon <= 1.2",
+        "at delta = 1e-05",
+        "claimed (alpha, epsilon)-RDP = (2, 0.1), that is rho = 0.05",
+        "trust central",
+        "protects rewards only",
+        "rho 0.05000 (alpha, rho·alpha)-RDP for every alpha > 1 delta",
+        Trust.CENTRAL.meaning,
+    ):
+        assert words in text, words
+    facts = card.to_dict()
+    assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+    assert facts["claimed"] == {"alpha": 2.0, "epsilon": 0.1, "rho": 0.05}
+    assert facts["rho"] == pytest.approx(0.05, rel=1e-5)
+    assert facts["mu"] == pytest.approx(math.sqrt(0.1), rel=1e-5)
+    assert facts["true_epsilon"] == pytest.approx(1.20, abs=0.005)
+    assert facts["delta"] == 1e-5
+    assert facts["keeps_its_claim"] is True
+
+
+def test_a_concentrated_claim_is_shown_as_rho():
+    card = renyi_card(ConcentratedPromise(0.05))
+    assert "claimed rho = 0.05 (zCDP)" in flat(card)
+    assert "(alpha, rho·alpha)-RDP for every alpha > 1" in flat(card)
+    assert card.to_dict()["claimed"] == {"rho": 0.05}
+    assert card.keeps_its_claim is True
+
+
+@pytest.mark.parametrize("claimed", [RenyiPromise(2.0, 0.1), ConcentratedPromise(0.05)], ids=repr)
+def test_a_tenth_less_noise_does_not_keep_a_claimed_rho_and_the_card_says_so_first(claimed):
+    card = renyi_card(claimed, 0.9)
+    assert card.keeps_its_claim is False
+    text = flat(card)
+    assert "The claim is NOT kept: the accounted rho is larger than the claimed one." in text
+    assert text.index("NOT kept") < text.index("accounted epsilon")
+
+
+def test_a_claim_of_epsilon_and_delta_says_nothing_of_orders():
+    assert "RDP" not in renyi_card(Promise(1.0, 1e-6)).text()
+
+
+def test_a_pure_claim_reads_well():
+    card = rewards_card(LaplaceEvent(1.0, 1.0), PurePromise(1.0))
+    text = flat(card)
+    for words in (
+        "by theorem epsilon <= 1.000 at delta = 0",
+        "claimed epsilon = 1 at delta = 0 (pure DP)",
+        "source the Laplace mechanism of Dwork, McSherry, Nissim and Smith (2006)",
+        "Pure DP: the same epsilon at every delta.",
+        "independent Laplace noise of scale 1",
+        "At 5 % false alarms the best attacker detects a changed reward with probability at most 0.136.",
+    ):
+        assert words in text, words
+    assert "NOT kept" not in text
+    facts = card.to_dict()
+    assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+    assert facts["claimed"] == {"epsilon": 1.0, "delta": 0.0}
+    assert facts["by_theorem"]["delta"] == facts["delta"] == 0.0
+    assert facts["keeps_its_claim"] is True
+    assert facts["mu"] is facts["rho"] is facts["true_epsilon"] is None
+    assert {entry["epsilon"] for entry in facts["epsilon_at"]} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("event", "claimed", "reason"),
+    [
+        (LaplaceEvent(0.9, 1.0), PurePromise(1.0), "the theorem's epsilon is larger than the claimed one."),
+        (
+            SegmentsEvent(9.0, 1.0),
+            PurePromise(1.0),
+            "it is of pure DP, and Gaussian noise has no epsilon at delta = 0.",
+        ),
+        (LaplaceEvent(1.0, 1.0), ConcentratedPromise(0.1), "the theorem's bound does not give the claimed rho."),
+    ],
+)
+def test_a_claim_that_is_not_kept_says_why(event, claimed, reason):
+    card = rewards_card(event, claimed)
+    assert card.keeps_its_claim is False
+    assert f"The claim is NOT kept: {reason}" in flat(card)
+    assert json.dumps(card.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,12 @@ def test_the_sentence_says_everything():
     assert "seeded" not in text
 
 
+def test_the_sentence_says_that_only_rewards_are_protected():
+    text = str(joint(trust=Trust.CENTRAL, protects=Protects.REWARDS))
+    assert text.startswith("central DP: only the rewards of one round (replace one) are protected with epsilon <= 1.0")
+    assert joint(protects=Protects.REWARDS).to_dict()["protects"] == "rewards only"
+
+
 def test_the_sentence_without_a_delta_gives_mu_only():
     text = str(joint(delta=None))
     assert "epsilon" not in text

@@ -8,7 +8,7 @@ import pytest
 from scipy.signal import fftconvolve
 
 from tacit.errors import BadInput
-from tacit.privacy.toeplitz import EIGHT_BUFFERS, MAX_RELEASES, Design, square_root_coefficients
+from tacit.privacy.toeplitz import EIGHT_BUFFERS, MAX_RELEASES, Design, square_root_coefficients, square_root_norm
 
 # Per design: (N, κ², Σb², worst step, b_∞) and the rows (g, ĝ, ω, λ).
 TABLES = {
@@ -300,6 +300,12 @@ def test_square_root_coefficients_square_to_the_prefix_sum():
     assert square_root_coefficients(1).tolist() == [1.0]
 
 
+@pytest.mark.parametrize(("releases", "factor"), [(50, 5.3), (72, 5.9), (100, 6.4), (133, 6.9)])
+def test_listed_variances_of_the_last_release_under_square_root_noise(releases, factor):
+    # Scaled to one unit of privacy cost, the last of N releases has q² times the variance of one; q is a squared norm.
+    assert square_root_norm(releases) ** 4 == pytest.approx(factor, abs=0.05)
+
+
 def test_designs_compare_by_their_gaps_and_cannot_be_changed():
     assert Design((0.1,), (0.5,)) == Design((0.1,), (0.5,))
     assert hash(Design((0.1,), (0.5,))) == hash(Design((0.1,), (0.5,)))
@@ -328,7 +334,8 @@ def test_gaps_that_do_not_interlace_are_refused(poles, zeros):
 
 
 def test_counts_must_be_positive_whole_numbers():
-    for call in (EIGHT_BUFFERS.column_norm, EIGHT_BUFFERS.row_norm, EIGHT_BUFFERS.worst_step, square_root_coefficients):
+    design = EIGHT_BUFFERS
+    for call in (design.column_norm, design.row_norm, design.worst_step, square_root_coefficients, square_root_norm):
         for bad in (0, -1, 2.5, None):
             with pytest.raises(BadInput):
                 call(bad)

@@ -1,6 +1,7 @@
 """What is promised, and what it costs.
 
     scope       the words of a guarantee: trust, what is protected, neighbours, unit
+    promise     what a user may ask for
     event       facts about what a mechanism releases
     accountant  the price of an event, in μ
     theorem     (ε, δ) at one point, where no curve is known
@@ -10,14 +11,15 @@
     shuffle     what a shuffled batch of reports reveals
     binomial    what sums under binomial noise reveal
     guarantee   scope and price together
-    calibrate   from a promise (ε, δ) to a noise scale
+    calibrate   from a promise to a noise scale
+    conversions how much noise each way to (ε, δ) asks for
     card        all of it on one page
 
 Pure Python, NumPy and SciPy: nothing here draws noise or sees data.
 """
 
 from tacit.privacy.accountant import price, price_for_person, theorem_for
-from tacit.privacy.calibrate import Promise, calibrate
+from tacit.privacy.calibrate import calibrate
 from tacit.privacy.card import Card
 from tacit.privacy.event import (
     BinomialSumEvent,
@@ -25,10 +27,12 @@ from tacit.privacy.event import (
     ExactRelease,
     ForkedEvent,
     GaussianEvent,
+    LaplaceEvent,
     NothingReleased,
     PersonEvent,
     RandomisedResponseEvent,
     ReportEvent,
+    RootToeplitzEvent,
     SegmentsEvent,
     ShuffledReportsEvent,
     ToeplitzEvent,
@@ -38,24 +42,31 @@ from tacit.privacy.event import (
     WishartTreeEvent,
 )
 from tacit.privacy.guarantee import Guarantee, round_up
+from tacit.privacy.promise import AnyPromise, ConcentratedPromise, Promise, PurePromise, RenyiPromise, promise_of
 from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
 from tacit.privacy.theorem import Theorem
 
 __all__ = [
+    "AnyPromise",
     "BinomialSumEvent",
     "Card",
+    "ConcentratedPromise",
     "Event",
     "ExactRelease",
     "ForkedEvent",
     "GaussianEvent",
     "Guarantee",
+    "LaplaceEvent",
     "Neighbours",
     "NothingReleased",
     "PersonEvent",
     "Promise",
     "Protects",
+    "PurePromise",
     "RandomisedResponseEvent",
+    "RenyiPromise",
     "ReportEvent",
+    "RootToeplitzEvent",
     "SegmentsEvent",
     "ShuffledReportsEvent",
     "Theorem",
@@ -69,6 +80,7 @@ __all__ = [
     "calibrate",
     "price",
     "price_for_person",
+    "promise_of",
     "round_up",
     "theorem_for",
 ]

@@ -23,10 +23,12 @@ from tacit.privacy.event import (
     ExactRelease,
     ForkedEvent,
     GaussianEvent,
+    LaplaceEvent,
     NothingReleased,
     PersonEvent,
     RandomisedResponseEvent,
     ReportEvent,
+    RootToeplitzEvent,
     SegmentsEvent,
     ShuffledReportsEvent,
     ToeplitzEvent,
@@ -37,6 +39,7 @@ from tacit.privacy.event import (
 )
 from tacit.privacy.shuffle import gaussian_shuffled
 from tacit.privacy.theorem import Theorem
+from tacit.privacy.toeplitz import square_root_norm
 
 
 @singledispatch
@@ -90,6 +93,19 @@ def _(event: ToeplitzEvent, rounds: int, one_per_segment: bool) -> float:
     if event.rows_per_release == "many" and not one_per_segment:
         return rounds * price(event)
     return event.design.burst_norm(event.releases, rounds) * event.sensitivity / event.scale
+
+
+@price.register
+def _(event: RootToeplitzEvent) -> float:
+    """μ = √(Σ_{k<N} c_k²)·Δ / s: prefix sums are C·C·x, so the noise s·C·Z is that of one release of Cx, whose longest
+    column is the first. Fichtenberger, Henzinger and Upadhyay (2023); adaptive inputs by Denisov et al. (2022)."""
+    return square_root_norm(event.releases) * event.sensitivity / event.scale
+
+
+@price_for_person.register
+def _(event: RootToeplitzEvent, rounds: int, _one_per_segment: bool) -> float:
+    """M_k = k: all rows may be in the first segment. Where they may not this is a bound."""
+    return rounds * price(event)
 
 
 @price.register
@@ -233,6 +249,21 @@ def _(event: RandomisedResponseEvent) -> Theorem:
     return Theorem(event.epsilon, 0.0, "randomised response")
 
 
+@price.register
+def _(_event: LaplaceEvent) -> float:
+    raise UnknownEvent(
+        "Expected an event with a price in mu, got Laplace noise, which is pure DP. Use accountant.theorem_for."
+    )
+
+
+@theorem_for.register
+def _(event: LaplaceEvent) -> Theorem:
+    """ε = n·Δ / b at δ = 0: the log-likelihood ratio of one sum is at most its L1 shift over b, on every path of
+    adaptive inputs, and a datum is in n sums. Dwork, McSherry, Nissim and Smith (2006), Proposition 1."""
+    epsilon = event.releases * event.sensitivity / event.scale
+    return Theorem(epsilon, 0.0, "the Laplace mechanism of Dwork, McSherry, Nissim and Smith (2006)")
+
+
 @price.register(ShuffledReportsEvent)
 @price.register(BinomialSumEvent)
 def _(event: ShuffledReportsEvent | BinomialSumEvent) -> float:
@@ -271,9 +302,15 @@ def _(event: BinomialSumEvent) -> Theorem:
 
 @theorem_for.register
 def _(event: PersonEvent) -> Theorem | None:
-    """Events that count the reports of a person themselves are asked for that many more; no other has a theorem."""
-    if isinstance(event.event, ShuffledReportsEvent | BinomialSumEvent):
-        return theorem_for(replace(event.event, reports=event.rounds * event.event.reports))
+    """Events that count what a person has in them are asked for k times as much; no other has a theorem.
+
+    Under Laplace noise shifts add, whether the person's rows share a sum or not: k·ε.
+    """
+    one, rounds = event.event, event.rounds
+    if isinstance(one, ShuffledReportsEvent | BinomialSumEvent):
+        return theorem_for(replace(one, reports=rounds * one.reports))
+    if isinstance(one, LaplaceEvent):
+        return theorem_for(replace(one, releases=rounds * one.releases))
     return None
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from tacit._validate import positive
 from tacit.errors import BadInput
-from tacit.privacy.calibrate import Promise
 from tacit.privacy.guarantee import SEEDED, Guarantee, finite_or_none, round_up, short_delta
-from tacit.privacy.scope import Trust
+from tacit.privacy.promise import AnyPromise
+from tacit.privacy.scope import Protects, Trust
 
 DELTAS = (1e-3, 1e-5, 1e-6, 1e-9)
 FALSE_ALARM = 0.05
@@ -36,7 +36,7 @@ class Card:
     policy: str
     calibration: str
     guarantee: Guarantee
-    claimed: Promise | None = None
+    claimed: AnyPromise | None = None
     noise_scale: float | None = None
     noise_scales: Mapping[str, float] = field(default_factory=dict, hash=False)
     events: tuple[str, ...] = ()
@@ -48,8 +48,8 @@ class Card:
             if not isinstance(getattr(self, name), kind):
                 raise BadInput(f"Expected {name} to be a {kind.__name__}, got {name}={getattr(self, name)!r}.")
         if self.claimed is not None:
-            if not isinstance(self.claimed, Promise):
-                raise BadInput(f"Expected claimed to be a Promise or None, got claimed={self.claimed!r}.")
+            if not isinstance(self.claimed, AnyPromise):
+                raise BadInput(f"Expected claimed to be a promise or None, got claimed={self.claimed!r}.")
             if not self.guarantee.private:
                 raise BadInput(
                     f"Expected no claim for a policy without a guarantee, got claimed={self.claimed!r}. "
@@ -68,8 +68,9 @@ class Card:
 
     @property
     def delta(self) -> float | None:
-        """Where the card reads the curve: the claimed δ, else the guarantee's own."""
-        return self.claimed.delta if self.claimed is not None else self.guarantee.delta
+        """Where the card reads the curve: the δ of the claim, else the guarantee's own."""
+        claimed = None if self.claimed is None else self.claimed.delta
+        return self.guarantee.delta if claimed is None else claimed
 
     @property
     def true_epsilon(self) -> float | None:
@@ -80,20 +81,17 @@ class Card:
 
     @property
     def keeps_its_claim(self) -> bool | None:
-        """Whether the true ε (or the theorem's bound) is at most the claimed one; None if nothing is claimed."""
-        if self.claimed is None:
-            return None
-        return self.guarantee.epsilon_at(self.claimed.delta) <= self.claimed.epsilon
+        """Whether what is accounted, or the theorem's bound, keeps what is claimed; None if nothing is claimed."""
+        return None if self.claimed is None else self.claimed.kept(self.guarantee)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for standard JSON: no NaN, no infinity."""
         guarantee = self.guarantee
-        claimed = None if self.claimed is None else {"epsilon": self.claimed.epsilon, "delta": self.claimed.delta}
         facts: dict[str, Any] = {
             "policy": self.policy,
             "calibration": self.calibration,
             "private": guarantee.private,
-            "claimed": claimed,
+            "claimed": None if self.claimed is None else self.claimed.to_dict(),
             "keeps_its_claim": self.keeps_its_claim,
             "true_epsilon": finite_or_none(self.true_epsilon),
             "delta": self.delta,
@@ -152,7 +150,7 @@ class Card:
             bound = f"epsilon <= {round_up(theorem.epsilon, 4)} at delta = {short_delta(theorem.delta)}"
             rows += [("by theorem", f"{bound}, an upper bound only"), ("source", theorem.source)]
         if self.claimed is not None:
-            rows.append(("claimed", f"epsilon = {self.claimed.epsilon:g} at delta = {short_delta(self.claimed.delta)}"))
+            rows.append(("claimed", self.claimed.text))
         rows += [
             ("trust", guarantee.trust.value),
             ("protects", guarantee.protects.value),
@@ -160,31 +158,43 @@ class Card:
             ("unit", str(guarantee.unit)),
         ]
         lines = _aligned(rows)
-        if self.keeps_its_claim is False:
-            known = "accounted" if guarantee.theorem is None else "theorem's"
-            lines = [f"The claim is NOT kept: the {known} epsilon is larger than the claimed one.", *lines]
+        if self.claimed is not None and not self.keeps_its_claim:
+            lines = [f"The claim is NOT kept: {self._broken(self.claimed)}.", *lines]
         return lines
+
+    def _broken(self, claimed: AnyPromise) -> str:
+        known = "accounted" if self.guarantee.theorem is None else "theorem's"
+        if claimed.delta is None and self.guarantee.theorem is None:
+            return "it is of pure DP, and Gaussian noise has no epsilon at delta = 0"
+        if claimed.currency == "rho" and self.guarantee.theorem is not None:
+            return "the theorem's bound does not give the claimed rho"
+        return f"the {known} {claimed.currency} is larger than the claimed one"
 
     def _in_words(self) -> list[str]:
         guarantee = self.guarantee
         detected = guarantee.power(FALSE_ALARM)
-        changed = "round" if guarantee.unit.rounds is None else "person"
+        if guarantee.protects is Protects.REWARDS:
+            changed = "a changed reward" if guarantee.unit.rounds is None else "changed rewards of a person"
+        else:
+            changed = "a changed round" if guarantee.unit.rounds is None else "a changed person"
         return [
             guarantee.trust.meaning,
-            f"At {FALSE_ALARM * 100:g} % false alarms the best attacker detects a changed {changed} with probability "
+            f"At {FALSE_ALARM * 100:g} % false alarms the best attacker detects {changed} with probability "
             f"at most {round_up(detected, 3)}.",
         ]
 
     def _price(self) -> list[str]:
         guarantee = self.guarantee
         if guarantee.mu is None:
-            if self.guarantee.theorem is not None and self.guarantee.theorem.delta == 0:
+            if guarantee.theorem is not None and guarantee.theorem.delta == 0:
                 return ["Pure DP: the same epsilon at every delta."]
             return ["The theorem gives one point and no curve: mu, rho and the true epsilon are not known."]
         rows = [("mu", round_up(guarantee.mu, 4)), ("rho", round_up(guarantee.rho, 4))]
+        concentrated = self.claimed is not None and self.claimed.currency == "rho"
+        every_order = ["(alpha, rho·alpha)-RDP for every alpha > 1"] if concentrated else []
         table = [("delta", "epsilon at most")]
         table += [(short_delta(delta), round_up(guarantee.epsilon_at(delta), 4)) for delta in self._deltas()]
-        return [*_aligned(rows), "", *_aligned(table)]
+        return [*_aligned(rows), *every_order, "", *_aligned(table)]
 
     def _noise(self) -> list[str]:
         rows = [] if self.noise_scale is None else [("scale", f"{self.noise_scale:.6g}")]

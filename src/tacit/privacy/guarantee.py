@@ -165,7 +165,7 @@ class Guarantee:
         return f"{self._scope()} {price}"
 
     def _scope(self) -> str:
-        return f"{self.trust.value} DP: {self.protects} of {self.unit} ({self.neighbours}) are protected with"
+        return f"{self.trust.value} DP: {self.protects.data} of {self.unit} ({self.neighbours}) are protected with"
 
     def _checked(self, delta: float) -> float:
         """δ strictly between 0 and 1; 0 too where a theorem states pure DP."""

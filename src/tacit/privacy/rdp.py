@@ -33,6 +33,28 @@ def rdp(mu: float, alpha: float) -> float:
     return above("alpha", alpha, 1) * zcdp(mu)
 
 
+def pure_to_zcdp(epsilon: float) -> float:
+    """ρ such that pure ε-DP implies ρ-zCDP.
+
+        ρ = ε²/2
+
+    Bun and Steinke (2016), Proposition 1.4. A bound: no mechanism's ρ is read off its ε exactly.
+    """
+    pure = cost("epsilon", epsilon)
+    return pure * pure / 2
+
+
+def pure_to_rdp(epsilon: float, alpha: float) -> float:
+    """What pure ε-DP implies for the Rényi divergence of order α > 1.
+
+        ε(α) = min(ε, α ε²/2)
+
+    By `pure_to_zcdp`, and since the divergence of every order is at most that of order ∞ (van Erven and
+    Harremoës 2014, Theorem 3).
+    """
+    return min(cost("epsilon", epsilon), above("alpha", alpha, 1) * pure_to_zcdp(epsilon))
+
+
 def rdp_to_epsilon(alpha: float, rho: float, delta: float) -> float:
     """ε such that (α, ρ)-Rényi DP implies (ε, δ)-DP.
 

@@ -47,6 +47,11 @@ class Protects(StrEnum):
     REWARDS = "rewards only"
     EVERYTHING = "contexts and rewards"
 
+    @property
+    def data(self) -> str:
+        """The same inside a sentence: *only the rewards* of one round are protected."""
+        return "only the rewards" if self is Protects.REWARDS else self.value
+
 
 class Neighbours(StrEnum):
     """Which two inputs must look alike."""

@@ -164,10 +164,15 @@ def square_root_coefficients(n: int) -> Array:
 
         f_0 = 1,  f_k = f_{k−1}·(2k − 1)/(2k)
 
-    Fichtenberger, Henzinger and Upadhyay (2023). A reference: as a mechanism it must remember every row's noise.
+    Fichtenberger, Henzinger and Upadhyay (2023). As a mechanism it must remember the noise of every release: for few.
     """
     steps = np.arange(1, whole("n", n), dtype=np.float64)
     return np.concatenate(([1.0], np.cumprod((2 * steps - 1) / (2 * steps))))
+
+
+def square_root_norm(releases: int) -> float:
+    """√(Σ_{k<N} f_k²), the length of the longest column of that C for N releases. O(N)."""
+    return math.sqrt(math.fsum(square_root_coefficients(releases) ** 2))
 
 
 def _residues(*, at: Array, over: Array) -> Array:
