@@ -48,3 +48,12 @@ def show(environment: Any, slate: Slate, means: Floats, stream: Any) -> None:
 @verb
 def pay(environment: Any, mean: float, stream: Any) -> float:  # type: ignore[empty-body]
     """Draw the reward of an action of this mean."""
+
+
+@verb
+def pay_many(environment: Any, mean: float, count: int, stream: Any) -> float:  # type: ignore[empty-body]
+    """Draw the total of so many independent rewards of an action of this mean, at once.
+
+    For worlds whose actions never change and whose rewards take two values: the total is then binomial, and a whole
+    episode is one draw.
+    """

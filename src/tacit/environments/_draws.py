@@ -29,3 +29,15 @@ def measure(rows: Floats, weights: Floats, length: Floats, along: Floats) -> Non
         for k in range(arms):
             length[k] += one[k] * one[k]
             along[k] += weight * one[k]
+
+
+@kernel
+def measure_each(rows: Floats, weights: Floats, length: Floats, along: Floats) -> None:
+    """The squared length of each column, and its product with the column of the weights in its place; see `measure`."""
+    for k in range(length.shape[0]):
+        length[k] = 1e-300
+        along[k] = 0.0
+    for i in range(rows.shape[0]):
+        for k in range(length.shape[0]):
+            length[k] += rows[i, k] * rows[i, k]
+            along[k] += rows[i, k] * weights[i, k]

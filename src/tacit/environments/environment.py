@@ -33,6 +33,12 @@ class Environment(Settings, ABC):
     def features(self) -> int:
         """d: the length of an action."""
 
+    @property
+    def fixed_actions(self) -> Floats | None:
+        """The list of actions, of shape (K, d), that is offered in every round of every trial; None if there is none.
+        It is public: a policy may plan on it before the first round."""
+        return None
+
     @abstractmethod
     def start(self, stream: Stream) -> World:
         """Draw what stays the same over one trial."""

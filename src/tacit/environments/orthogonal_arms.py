@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
-from tacit._kernel import implements, kernel
 from tacit._types import Floats
 from tacit._validate import positive, whole
 from tacit.core.settings import option
-from tacit.core.slate import Slate, slate
-from tacit.core.verbs import pay, show
+from tacit.core.slate import slate
+from tacit.environments._fixed_list import two_rewards
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
-from tacit.noise import Stream, fill_uniforms, first_normals
+from tacit.noise import Stream, first_normals
 
 #: The best mean reward, where ‖θ*‖ ≤ 1 allows it.
 BEST = 0.5
-
-
-class OrthogonalArmsParams(NamedTuple):
-    """Nothing but room for the luck of a round: arms and means never change."""
-
-    luck: Floats  # (1,) scratch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +53,10 @@ class OrthogonalArms(Environment):
         return self.arms
 
     @property
+    def fixed_actions(self) -> Floats:
+        return np.eye(self.arms)
+
+    @property
     def best(self) -> float:
         """The best mean: 0.5, or the largest b with b² + (k − 1)(b − gap)² ≤ 1 if that is less."""
         arms, gap = self.arms, self.gap
@@ -72,18 +69,5 @@ class OrthogonalArms(Environment):
         theta = np.full(self.arms, self.best - self.gap)
         theta[best] = self.best
         room = slate(self.arms, self.arms)
-        room.columns[:] = np.eye(self.arms)
-        return World(OrthogonalArmsParams(np.zeros(1)), room, theta.copy(), theta)
-
-
-@implements(show, OrthogonalArmsParams)
-@kernel
-def _show(environment: OrthogonalArmsParams, slate: Slate, means: Floats, stream: Any) -> None:
-    """Arms and means stay; only the luck of the round is drawn."""
-    fill_uniforms(stream, environment.luck)
-
-
-@implements(pay, OrthogonalArmsParams)
-@kernel
-def _pay(environment: OrthogonalArmsParams, mean: float, stream: Any) -> float:
-    return 1.0 if environment.luck[0] < 0.5 * (1.0 + mean) else -1.0
+        room.columns[:] = self.fixed_actions
+        return World(two_rewards(-1.0), room, theta.copy(), theta)
