@@ -23,6 +23,7 @@ from tacit.core.state import pack
 from tacit.errors import AlreadyClosed, BadCheckpoint, BadInput, CheckpointSpent, HorizonSpent, Moved, VaultSealed
 from tacit.policies.context_blind import ContextBlind
 from tacit.privacy.event import TreeEvent
+from tests.offers import ask, decide, taken
 
 from .worlds import DIM, EXAMPLES, behaviour, config, contents, counts_people, name_of, sets
 
@@ -50,10 +51,10 @@ class Service:
             learner, luck = self.learner, self.luck
             who = {"person": f"p{int(luck.integers(60))}"} if self.person else {}
             if luck.random() < 0.3:
-                arm = learner.choose(actions)
-                learner.learn(actions[arm], float(luck.uniform(-1, 1)), **who)
+                arm = ask(learner, actions)
+                learner.learn(taken(learner, actions, arm), float(luck.uniform(-1, 1)), **who)
             else:
-                decision = learner.decide(actions, **who)
+                decision = decide(learner, actions, **who)
                 arm = decision.arm
                 self.waiting.append(decision.id)
             self.arms.append(arm)
@@ -63,7 +64,9 @@ class Service:
                     learner.expire(late)
                 else:
                     learner.reward(late, float(luck.uniform(-1, 1)))
-        self.arms.extend(self.learner.choose_many(self.luck.uniform(-0.5, 0.5, (20, 3, dim))).tolist())
+        offers = self.luck.uniform(-0.5, 0.5, (20, 3, dim))
+        if self.learner.config.fixed_actions is None:
+            self.arms.extend(self.learner.choose_many(offers).tolist())
 
 
 @pytest.mark.parametrize("policy", EXAMPLES, ids=name_of)

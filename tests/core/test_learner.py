@@ -11,8 +11,9 @@ import tacit
 from tacit.core.learner import Diagnostics
 from tacit.core.round import ROWS
 from tacit.errors import OutOfBounds
+from tests.offers import ask, some_row
 
-from .worlds import DIM, EXAMPLES, counts_people, name_of
+from .worlds import EXAMPLES, counts_people, name_of
 
 
 def config(**changes):
@@ -108,8 +109,9 @@ def test_noise_laid_out_for_a_call_is_enough_for_it(policy):
         noise.at[:] = len(noise.normals) - normals, len(noise.uniforms) - uniforms
         noise.normals[len(noise.normals) - normals :] = 0.3
         noise.uniforms[len(noise.uniforms) - uniforms :] = 0.3
-        learner.learn(np.full(DIM, 0.3), 0.5, **({"person": t} if counts_people(policy) else {}))
-        learner.choose(np.eye(DIM))
+        row = some_row(learner, np.full(policy.dim, 0.3))
+        learner.learn(row, 0.5, **({"person": t} if counts_people(policy) else {}))
+        ask(learner, np.eye(policy.dim))
     assert learner.diagnostics().rows == 40
 
 

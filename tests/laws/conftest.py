@@ -6,7 +6,7 @@ import pytest
 
 from tacit.core.policy import Policy
 from tacit.policies.catalogue import CATALOGUE
-from tacit.privacy.scope import Trust
+from tacit.privacy.scope import Protects, Trust
 
 DIM = 4
 
@@ -19,12 +19,16 @@ def name(config: Policy) -> str:
 
 EXAMPLES = [config for kind in CATALOGUE.values() for config in kind.examples(DIM)]
 PRIVATE = [config for config in EXAMPLES if config.guarantee.private]
-#: Private policies that publish noised sums of exact rows; those whose people send noised reports; and the rest, which
-#: publish nothing of what they are told.
+#: Private policies that publish noised sums of exact rows; those whose people send noised reports; those that publish
+#: noised sums of rewards; and the rest, which publish nothing of what they are told.
 NOISY = [config for config in PRIVATE if config.trust is Trust.JOINT]
 REPORTING = [config for config in PRIVATE if config.plan().report is not None]
-SILENT = [config for config in PRIVATE if config not in NOISY and config not in REPORTING]
-#: Those whose noise is the least that keeps a promise of (ε, δ).
+REWARDS = [config for config in PRIVATE if config.protects is Protects.REWARDS]
+SILENT = [config for config in PRIVATE if config not in NOISY + REPORTING + REWARDS]
+#: Those that are shown actions in every round, and those that have a list of them.
+SHOWN = [config for config in EXAMPLES if config.fixed_actions is None]
+LISTED = [config for config in EXAMPLES if config not in SHOWN]
+#: Those whose noise is the least that keeps a promise.
 EXACT = [config for config in PRIVATE if config.promise is not None and config.calibrated == "exact"]
 
 
@@ -61,4 +65,22 @@ def silent_config(request: pytest.FixtureRequest) -> Policy:
 @pytest.fixture(params=EXACT, ids=name)
 def exact_config(request: pytest.FixtureRequest) -> Policy:
     """Each example with the least noise that keeps its promise."""
+    return request.param
+
+
+@pytest.fixture(params=SHOWN, ids=name)
+def shown_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example that is shown actions in every round."""
+    return request.param
+
+
+@pytest.fixture(params=LISTED, ids=name)
+def listed_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example that has a list of actions."""
+    return request.param
+
+
+@pytest.fixture(params=REWARDS, ids=name)
+def reward_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example that protects rewards only."""
     return request.param

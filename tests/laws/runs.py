@@ -8,31 +8,41 @@ import numpy as np
 
 from tacit.core.learner import ENVIRONMENT, Learner
 from tacit.core.policy import Policy
+from tacit.core.round import learn_round
 from tacit.core.verbs import pay, show
-from tacit.environments import Environment, Sphere
+from tacit.environments import Environment
 from tacit.noise import stream
 from tacit.privacy.event import Event, PersonEvent
+from tests.offers import ask, row_of, some_row, taken, world_for
+
+#: Every example has released something by then.
+MOST_ROWS = 5000
 
 
 def play(
     learner: Learner, rounds: int, seed: int, trial: int = 0, environment: Environment | None = None
 ) -> tuple[list[int], float]:
-    """Arms and regret of `rounds` rounds through the Python façade, on the sphere unless told."""
+    """Arms and regret of `rounds` rounds through the Python façade, in a world it can play in unless told."""
     source = stream(seed, trial, ENVIRONMENT)
-    world = (environment or Sphere(dim=learner.config.dim, gap=0.1)).start(source)
+    world = (environment or world_for(learner.config)).start(source)
     arms, regret = [], 0.0
     for _ in range(rounds):
         show(world.params, world.slate, world.means, source)
         actions = world.slate.columns.T.copy()
-        arm = learner.choose(actions)
-        learn(learner, actions[arm], pay(world.params, world.means[arm], source))
+        arm = ask(learner, actions)
+        learn_that(learner, taken(learner, actions, arm), pay(world.params, world.means[arm], source))
         arms.append(arm)
         regret += world.means.max() - world.means[arm]
     return arms, regret
 
 
 def learn(learner: Learner, x: Any, reward: Any) -> None:
-    """A row of somebody who has never come before, said to whoever counts people."""
+    """A row, or of a policy over a list the arm that is being played."""
+    learn_that(learner, some_row(learner, x), reward)
+
+
+def learn_that(learner: Learner, x: Any, reward: Any) -> None:
+    """Exactly this, of somebody who has never come before, said to whoever counts people."""
     if getattr(learner.config, "person_rounds", None) is None:
         learner.learn(x, reward)
     else:
@@ -57,12 +67,23 @@ def slates(count: int, arms: int, dim: int, seed: int) -> list[np.ndarray]:
 
 
 def first_release(config: Policy) -> int:
-    """The row after which the first view is released."""
+    """The row after which the first view is released, if rows go round the axes."""
     plan = config.plan()
-    params: Any = plan.params
     if plan.report is not None:
         return plan.report.batch or 1
-    return int(params.times[0]) if hasattr(params, "times") else 1
+    vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
+    noise = stream(1)
+    for row in range(1, MOST_ROWS):
+        learn_round(plan.params, vault, view, row_of(config, view, axis(config, row)), 0.0, report, noise)
+        if view.stage[0]:
+            return row
+    raise AssertionError(f"{config!r} has released nothing in {MOST_ROWS} rows")
+
+
+def axis(config: Policy, row: int) -> np.ndarray:
+    """Rows that go round the axes: every direction is learned about."""
+    found: np.ndarray = np.eye(config.dim)[row % config.dim]
+    return found
 
 
 def rows_to_tell(config: Policy) -> int:

@@ -8,11 +8,12 @@ import pytest
 import tacit
 from tacit.core.learner import ENVIRONMENT, POLICY
 from tacit.environments import CATALOGUE as ENVIRONMENTS
-from tacit.environments import FixedArms, Sphere
+from tacit.environments import FixedArms
 from tacit.noise import stream
 from tacit.policies.catalogue import CATALOGUE
 from tacit.simulation import simulate
 from tacit.simulation.loop import run
+from tests.offers import world_for
 
 from .runs import contents, play, same, slates
 
@@ -20,10 +21,10 @@ ROUNDS = 700
 
 
 def compiled(config, rounds: int, seed: int, environment=None):
-    """Vault, view and regret of trial 0 after `rounds` compiled rounds, on the sphere unless told."""
+    """Vault, view and regret of trial 0 after `rounds` compiled rounds, in a world it can play in unless told."""
     plan = config.plan()
     source = stream(seed, 0, ENVIRONMENT)
-    world = (environment or Sphere(dim=config.dim, gap=0.1)).start(source)
+    world = (environment or world_for(config)).start(source)
     vault, view, total = plan.vault(), plan.view(), np.zeros(1)
     run(
         plan.params,
@@ -65,7 +66,8 @@ def test_every_world_is_the_same_round_by_round_and_compiled(slug):
     assert regret > 0
 
 
-def test_many_contexts_at_once_are_chosen_for_as_one_by_one(config):
+def test_many_contexts_at_once_are_chosen_for_as_one_by_one(shown_config):
+    config = shown_config
     one, many = config.start(seed=13), config.start(seed=13)
     for learner in (one, many):
         play(learner, 100, seed=13)
@@ -77,28 +79,30 @@ def test_many_contexts_at_once_are_chosen_for_as_one_by_one(config):
 def test_trial_zero_of_a_simulation_is_the_seeded_learner(config):
     learner = config.start(seed=4)
     _, regret = play(learner, 300, seed=4)
-    result = simulate(config, Sphere(dim=config.dim, gap=0.1), rounds=300, seed=4)
+    result = simulate(config, world_for(config), rounds=300, seed=4)
     assert result.regret[0] == regret
 
 
 def test_same_seed_same_run_whatever_runs_beside_it(config):
-    world = Sphere(dim=config.dim, gap=0.1)
-    alone = [simulate(config, world, rounds=400, trials=3, seed=8, threads=threads).curves for threads in (1, 3)]
-    more = simulate(config, world, rounds=400, trials=5, seed=8).curves
+    world = world_for(config)
+    alone = [simulate(config, world, rounds=2500, trials=3, seed=8, threads=threads).curves for threads in (1, 3)]
+    more = simulate(config, world, rounds=2500, trials=5, seed=8).curves
     assert np.array_equal(alone[0], alone[1])
     assert np.array_equal(alone[0], more[:3])
-    other = simulate(config, world, rounds=400, trials=3, seed=9).curves
+    other = simulate(config, world, rounds=2500, trials=3, seed=9).curves
     assert not np.array_equal(alone[0], other)
     assert len({curve.tobytes() for curve in more}) == 5
 
 
-def test_policies_under_one_seed_meet_the_same_world(config):
+def test_policies_under_one_seed_meet_the_same_world(shown_config):
     """With one arm there is nothing to choose, so every policy sees the same regret."""
+    config = shown_config
     world = FixedArms(dim=config.dim, arms=1)
     assert simulate(config, world, rounds=50, seed=3).regret_mean == 0.0
 
 
-def test_every_layout_and_dtype_of_actions_gives_the_same_arm(config):
+def test_every_layout_and_dtype_of_actions_gives_the_same_arm(shown_config):
+    config = shown_config
     learner = config.start(seed=6)
     play(learner, 200, seed=6)
     rng = np.random.default_rng(0)
@@ -117,7 +121,7 @@ def test_a_configuration_travels_as_a_dictionary(config):
     assert kind.from_dict(config.to_dict()) == config
     assert config.to_dict()["policy"] == config.slug
     with pytest.raises(AttributeError):
-        config.dim = 3
+        config.slug = "another"
     with pytest.raises(tacit.errors.UnknownName, match="dimm"):
         kind.from_dict({**config.to_dict(), "dimm": 3})
 

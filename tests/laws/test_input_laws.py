@@ -7,7 +7,7 @@ import pytest
 
 from tacit.errors import BadInput
 
-from .runs import contents, learn, play, same
+from .runs import contents, learn, learn_that, play, same
 
 BAD_ACTIONS = {
     "wrong width": (lambda d: np.zeros((4, d + 1)), r"Expected actions of shape \(K, 4\), got \(4, 5\)"),
@@ -37,7 +37,8 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize("case", BAD_ACTIONS)
-def test_bad_actions_are_refused_and_change_nothing(config, case):
+def test_bad_actions_are_refused_and_change_nothing(shown_config, case):
+    config = shown_config
     make, message = BAD_ACTIONS[case]
     learner = config.start(seed=1)
     play(learner, 30, seed=1)
@@ -49,13 +50,42 @@ def test_bad_actions_are_refused_and_change_nothing(config, case):
 
 
 @pytest.mark.parametrize("case", BAD_ROWS)
-def test_bad_rows_are_refused_and_change_nothing(config, case):
+def test_bad_rows_are_refused_and_change_nothing(shown_config, case):
+    config = shown_config
     make, message = BAD_ROWS[case]
     learner = config.start(seed=1)
     play(learner, 30, seed=1)
     before, noise = contents(learner), [np.array(part) for part in learner._noise]
     with pytest.raises(BadInput, match=message):
-        learn(learner, *make(config.dim))
+        learn_that(learner, *make(config.dim))
+    assert same(before, contents(learner))
+    assert same(noise, [np.array(part) for part in learner._noise])
+
+
+BAD_ARMS = {
+    "too large": (4, 0.0, "Expected an arm from 0 to"),
+    "negative": (-1, 0.0, "Expected an arm from 0 to"),
+    "a fraction": (0.5, 0.0, "Expected an arm from 0 to"),
+    "a word": ("0", 0.0, "Expected an arm from 0 to"),
+    "an action": (np.zeros(4), 0.0, "Expected an arm from 0 to"),
+    "NaN reward": (0, float("nan"), "got NaN"),
+    "infinite reward": (0, float("inf"), "got an infinity"),
+    "no reward": (0, None, "Expected reward to be a number, got reward=None"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARMS)
+def test_bad_arms_are_refused_and_change_nothing(listed_config, case):
+    arm, reward, message = BAD_ARMS[case]
+    if case == "too large":
+        arm = len(listed_config.fixed_actions)
+    learner = listed_config.start(seed=1)
+    play(learner, 30, seed=1)
+    before, noise = contents(learner), [np.array(part) for part in learner._noise]
+    with pytest.raises(BadInput, match=message):
+        learn_that(learner, arm, reward)
+    with pytest.raises(BadInput, match=r"choose\(\) without actions"):
+        learner.choose(listed_config.fixed_actions)
     assert same(before, contents(learner))
     assert same(noise, [np.array(part) for part in learner._noise])
 

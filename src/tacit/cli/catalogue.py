@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tacit.core.policy import Policy
     from tacit.environments import Environment
 
-#: The dimension of a card that is asked for without one: noise and price do not depend on it.
+#: Features, or arms, of a card that is asked for without them: noise and price do not depend on them.
 _CARD_DIM = 5
 
 
@@ -69,13 +69,17 @@ def environments(parsed: argparse.Namespace, _: list[str]) -> int:
 
 def privacy(parsed: argparse.Namespace, rest: list[str]) -> int:
     """`tacit privacy POLICY`."""
+    import numpy as np
+
     from tacit.policies.catalogue import policy
 
     kind = policy(parsed.policy)
-    settings = {"dim": str(_CARD_DIM), **read_settings(rest, parsed.set)}
+    settings = read_settings(rest, parsed.set)
     refuse_unknown(settings, kind)
+    if "dim" in fields(kind):
+        settings = {"dim": str(_CARD_DIM), **settings}
     config: Policy = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")
-    card = config.card()
+    card = config.offered(np.eye(_CARD_DIM)).card()
     if parsed.json:
         print_json({**card.to_dict(), "settings": config.to_dict()})
     else:

@@ -126,6 +126,12 @@ def _add_simulation(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--trials", type=whole_number, default=10, help="independent trials (default: 10)")
     sub.add_argument("--seed", type=whole_number, default=0, help="makes the run reproducible (default: 0)")
     sub.add_argument("--threads", type=whole_number, help="trials at a time (default: all cores)")
+    sub.add_argument(
+        "--by",
+        default="rounds",
+        metavar="rounds|episodes",
+        help="simulate round by round, or draw the rewards of an episode at once where there are episodes",
+    )
     _add_set(sub)
 
 

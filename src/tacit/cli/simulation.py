@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tacit.cli.options import build, print_json, read_settings, refuse_unknown
+from tacit.cli.options import build, fields, print_json, read_settings, refuse_unknown
 
 if TYPE_CHECKING:
     from tacit.core.policy import Policy
@@ -88,16 +88,23 @@ def _configure(
     world: Environment = build(world_kind, common, f"`tacit environments {world_kind.slug}` lists the options.")
     policies = []
     for kind, extra in zip(kinds, own, strict=True):
-        settings = {"dim": str(world.features), **common, **extra}
+        settings = {**_shape(kind, world), **common, **extra}
         label = " ".join([kind.slug, *(f"{key}={value}" for key, value in extra.items())])
         policies.append((label, build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")))
     return world, policies
 
 
+def _shape(kind: type[Policy], world: Environment) -> dict[str, str]:
+    """The number of features, where the policy asks for it: a policy over a fixed list takes the world's own."""
+    return {"dim": str(world.features)} if "dim" in fields(kind) else {}
+
+
 def _simulate(parsed: argparse.Namespace, world: Environment, label: str, config: Policy) -> Result:
     from tacit.simulation import simulate
 
-    return simulate(config, world, parsed.rounds, parsed.trials, parsed.seed, label=label, threads=parsed.threads)
+    return simulate(
+        config, world, parsed.rounds, parsed.trials, parsed.seed, label=label, by=parsed.by, threads=parsed.threads
+    )
 
 
 def _with_failure(config: Policy, failure: float) -> Policy:

@@ -88,7 +88,7 @@ class Contract:
             },
             "view": {name: list(shape) for name, (shape, _) in self.shapes.items()},
             "limit": self.limit,
-            "promise": None if promise is None else {"epsilon": promise.epsilon, "delta": promise.delta},
+            "promise": None if promise is None else promise.to_dict(),
         }
 
     @cached_property

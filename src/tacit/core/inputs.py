@@ -26,3 +26,43 @@ def not_finite(name: str, values: Floats) -> BadInput:
     flat = values.ravel()
     at = int(np.flatnonzero(~(np.abs(flat) <= LARGEST))[0])
     return _arrays.not_finite(name, float(flat[at]), at, LARGEST)
+
+
+def as_rows(actions: ArrayLike | None, dim: int) -> Floats:
+    """A set of actions of shape (K, dim)."""
+    if actions is None:
+        raise BadInput(f"Expected actions of shape (K, {dim}), got none.")
+    rows = as_floats("actions", actions)
+    if rows.ndim != 2 or rows.shape[1] != dim:
+        raise BadInput(f"Expected actions of shape (K, {dim}), got {rows.shape}.")
+    if rows.shape[0] == 0:
+        raise BadInput(f"Expected at least one action, got an empty set of shape {rows.shape}.")
+    return rows
+
+
+def as_row(x: ArrayLike, dim: int) -> Floats:
+    """One action of shape (dim,)."""
+    row = as_floats("x", x)
+    if row.shape != (dim,):
+        raise BadInput(f"Expected x of shape ({dim},), got {row.shape}. Pass the chosen action itself: actions[arm].")
+    return row
+
+
+def no_rows(actions: object, fixed: Floats) -> Floats:
+    """The fixed list of actions, if none were passed."""
+    if actions is not None:
+        raise BadInput(
+            f"Expected choose() without actions, got some: this policy has a fixed list of {len(fixed)} of them."
+        )
+    return fixed
+
+
+def as_arm(arm: object, fixed: Floats) -> Floats:
+    """The action of an arm that is given by its number."""
+    if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < len(fixed):
+        shown = f"arm={arm}" if isinstance(arm, int | np.integer) else f"{type(arm).__name__}"
+        raise BadInput(
+            f"Expected an arm from 0 to {len(fixed) - 1}, got {shown}. Pass what choose() returned: learn(arm, reward)."
+        )
+    row: Floats = fixed[arm]
+    return row

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from tacit._kernel import entry
 from tacit._types import Floats, Ints
 from tacit._validate import real, whole
-from tacit.core.decisions import Decision, Decisions
-from tacit.core.inputs import as_floats, not_finite
+from tacit.core.decisions import Decision, Decisions, Pending
+from tacit.core.inputs import as_arm, as_floats, as_row, as_rows, no_rows, not_finite
 from tacit.core.people import People
 from tacit.core.policy import Policy
 from tacit.core.round import (
@@ -37,6 +37,7 @@ from tacit.errors import BadInput, HorizonSpent, Moved, OutOfBounds, VaultSealed
 from tacit.noise import Stream, Tape, refill, stream, tape
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.scope import Protects
 
 #: A tape is laid out for at least so many numbers at a time.
 _TAPE = 256
@@ -84,7 +85,10 @@ class Learner:
         self._report = np.zeros(plan.report_size)
         self._dim: int = config.dim  # type: ignore[attr-defined]
         self._strict: bool = getattr(config, "strict", False)
-        self._nothing = np.zeros(self._dim)  # the row of who is not learned from
+        self._list = config.fixed_actions  # the actions of every round, where they are always the same
+        # What stands for who is not learned from: a row of zeros, or where actions are public the action and no reward.
+        public = self._list is not None or config.protects is Protects.REWARDS
+        self._nothing = None if public else np.zeros(self._dim)
         self._noise: Stream | Tape
         if seed is None:
             draws = plan.draws
@@ -164,8 +168,9 @@ class Learner:
 
     # For callers who keep their own books -----------------------------------------------------------------------
 
-    def choose(self, actions: ArrayLike) -> int:
-        """The index of the action to take, of `actions` of shape (K, dim)."""
+    def choose(self, actions: ArrayLike | None = None) -> int:
+        """The index of the action to take, of `actions` of shape (K, dim); of a policy over a fixed list, which takes
+        none, the index in its list."""
         rows = self._rows(actions)
         with self._lock:
             return self._pick(rows)
@@ -176,6 +181,11 @@ class Learner:
         All on the view there is now, and what N calls of `choose` would give. If any number is bad, or if fewer than N
         rounds are left, none is served.
         """
+        if self._list is not None:
+            raise BadInput(
+                f"Expected choose() for {self._config.slug}, got sets of actions: it has one list for every round, and "
+                "the same arm for everybody until it learns."
+            )
         block = as_floats("actions", actions)
         if block.ndim != 3 or block.shape[2] != self._dim:
             raise BadInput(f"Expected actions of shape (N, K, {self._dim}), got {block.shape}.")
@@ -207,7 +217,8 @@ class Learner:
         return arms
 
     def learn(self, x: ArrayLike, reward: float, person: str | int | bytes | None = None) -> None:
-        """Learn that the action `x`, of shape (dim,), earned `reward`. Any time after the choice, in any order.
+        """Learn that the action `x`, of shape (dim,), earned `reward`. Any time after the choice, in any order. Of a
+        policy over a fixed list `x` is the number of the arm.
 
         Whether and when a row comes must not depend on what is in it: a decision whose reward never comes is learned
         as a row of zeros. Learn each reward once: the price of one round does not cover two rows of it.
@@ -236,8 +247,9 @@ class Learner:
 
     # Books kept here --------------------------------------------------------------------------------------------
 
-    def decide(self, actions: ArrayLike, person: str | int | bytes | None = None) -> Decision:
-        """Choose of `actions`, of shape (K, dim), and remember the choice until `reward` or `expire` closes it.
+    def decide(self, actions: ArrayLike | None = None, person: str | int | bytes | None = None) -> Decision:
+        """Choose of `actions`, of shape (K, dim), and remember the choice until `reward` or `expire` closes it. There
+        are none to give to a policy over a fixed list.
 
         `person` is who it is for, where the configuration has `person_rounds`. With `strict` all actions must lie
         within the bounds, as any of them may be the one that is learned.
@@ -270,7 +282,8 @@ class Learner:
             self._absorb(found.x, value, found.person)
 
     def expire(self, decision: Decision | str) -> None:
-        """Close a decision whose reward will not come: it is learned as a row of zeros.
+        """Close a decision whose reward will not come: it is learned as a row of zeros, or where only rewards are
+        protected as a reward of zero.
 
         It must still be a row, since whether a row comes must not depend on what would be in it; and it counts for its
         person, as it would have with a reward. Once expired, a reward that comes after all is refused.
@@ -279,7 +292,7 @@ class Learner:
             self._refuse_moved()
             identity, found = self._decisions.find(decision)
             self._refuse_rows(1)
-            self._expire(identity, found.person)
+            self._expire(identity, found)
 
     def expire_all(self, *, older_than: int) -> int:
         """Expire every open decision made more than `older_than` decisions ago, oldest first; returns how many.
@@ -292,7 +305,7 @@ class Learner:
             found = self._decisions.older_than(count)
             self._refuse_rows(len(found))
             for identity, pending in found:
-                self._expire(identity, pending.person)
+                self._expire(identity, pending)
         return len(found)
 
     # Going on elsewhere -----------------------------------------------------------------------------------------
@@ -341,13 +354,13 @@ class Learner:
             assert self._people is not None
             if not self._people.admit_token(token, int(self._view.stage[0])):
                 self._dropped += 1
-                row, reward = self._nothing, 0.0
+                row, reward = row if self._nothing is None else self._nothing, 0.0
         self._tick(row, reward)
 
-    def _expire(self, identity: str, token: bytes | None) -> None:
+    def _expire(self, identity: str, found: Pending) -> None:
         self._decisions.close(identity)
         self._expired += 1
-        self._absorb(self._nothing, 0.0, token)
+        self._absorb(found.x if self._nothing is None else self._nothing, 0.0, found.person)
 
     def _tick(self, row: Floats, reward: float) -> int:
         """One row, whatever is in it: the clock of releases runs on rows alone."""
@@ -430,21 +443,11 @@ class Learner:
             )
         return None
 
-    def _rows(self, actions: ArrayLike) -> Floats:
-        rows = as_floats("actions", actions)
-        if rows.ndim != 2 or rows.shape[1] != self._dim:
-            raise BadInput(f"Expected actions of shape (K, {self._dim}), got {rows.shape}.")
-        if rows.shape[0] == 0:
-            raise BadInput(f"Expected at least one action, got an empty set of shape {rows.shape}.")
-        return rows
+    def _rows(self, actions: ArrayLike | None) -> Floats:
+        return as_rows(actions, self._dim) if self._list is None else no_rows(actions, self._list)
 
     def _row(self, x: ArrayLike) -> Floats:
-        row = as_floats("x", x)
-        if row.shape != (self._dim,):
-            raise BadInput(
-                f"Expected x of shape ({self._dim},), got {row.shape}. Pass the chosen action itself: actions[arm]."
-            )
-        return row
+        return as_row(x, self._dim) if self._list is None else as_arm(x, self._list)
 
     def _refuse_long(self, row: Floats) -> None:
         norm = self._config.action_norm  # type: ignore[attr-defined]

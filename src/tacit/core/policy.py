@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from tacit._types import Floats
 from tacit._validate import whole
 from tacit.core.plan import Plan
 from tacit.core.settings import Settings
-from tacit.privacy.calibrate import Promise
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.promise import AnyPromise
 from tacit.privacy.scope import Protects, Trust
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Policy(Settings, ABC):
         return "none"
 
     @property
-    def promise(self) -> Promise | None:
+    def promise(self) -> AnyPromise | None:
         """What the user asked for; None for a policy without privacy."""
         return None
 
@@ -54,6 +55,16 @@ class Policy(Settings, ABC):
     def guarantee(self) -> Guarantee:
         """What this configuration truly gives."""
         return self.plan().guarantee
+
+    @property
+    def fixed_actions(self) -> Floats | None:
+        """The public list of actions, of shape (K, dim), of a policy that has the same ones in every round; None for a
+        policy that is shown them. With a list a learner takes `choose()` and `learn(arm, reward)`."""
+        return None
+
+    def offered(self, actions: Floats) -> Self:
+        """The same configuration for this list of actions, where it has none of its own yet."""
+        return self
 
     def start(self, *, seed: int | None = None) -> Learner:
         """A live learner. Noise comes from the operating system; with `seed`, which is for simulation only, it can be

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tacit._validate import known
 from tacit.core.policy import Policy
 from tacit.policies.context_blind import ContextBlind
+from tacit.policies.episodic import UCB1, Episodic, LaplaceUCB, RenyiUCB, SuccessiveElimination
 from tacit.policies.joint_linucb import JointLinUCB
 from tacit.policies.linucb import LinUCB
 from tacit.policies.local_linucb import LocalLinUCB
@@ -21,6 +22,11 @@ _KINDS: tuple[type[Policy], ...] = (
     Combiner,
     LocalLinUCB,
     ShuffleLinUCB,
+    UCB1,
+    RenyiUCB,
+    Episodic,
+    LaplaceUCB,
+    SuccessiveElimination,
     ContextBlind,
     RandomisedResponse,
 )

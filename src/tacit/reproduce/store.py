@@ -72,11 +72,12 @@ class Store:
                 trials_asked=job.trials,
                 seed=job.seed,
                 label=job.name,
+                by=job.by,
                 trial_numbers=tuple(range(job.trials)),
                 checkpoints=marks,
                 curves=curves,
                 counters=counters,
-                guarantee=job.config.plan().guarantee.with_seed(),
+                guarantee=job.bound.plan().guarantee.with_seed(),
                 seconds=float(facts["seconds"]),
             )
             return Stored(result, same_sources=facts["sources"] == _sources())
@@ -130,7 +131,8 @@ def _settings(job: Job) -> dict[str, Any]:
         "rounds": job.rounds,
         "trials": job.trials,
         "seed": job.seed,
-        "params": _digest(job.config.plan().params),
+        **({} if job.by == "rounds" else {"by": job.by}),  # stored runs from before it could be said stay valid
+        "params": _digest(job.bound.plan().params),
     }
     # As it will be read back: tuples are lists in JSON.
     plain: dict[str, Any] = json.loads(json.dumps(settings, allow_nan=False))

@@ -20,13 +20,14 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from tacit._types import Floats, Ints
-from tacit._validate import whole
+from tacit._validate import one_of, whole
 from tacit.core.learner import ENVIRONMENT, POLICY
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.environments import Environment
 from tacit.errors import BadInput, HorizonSpent, Interrupted
 from tacit.noise import stream
+from tacit.simulation.episodes import NO_RECORD, refuse_rounds_only, run_episodes
 from tacit.simulation.loop import run
 from tacit.simulation.result import Result
 
@@ -49,15 +50,23 @@ class Job:
     trials: int = 1
     seed: int = 0
     label: str | None = None
+    by: str = "rounds"
 
     def __post_init__(self) -> None:
         for name, low in (("rounds", 1), ("trials", 1), ("seed", 0)):
             object.__setattr__(self, name, whole(name, getattr(self, name), low=low))
+        one_of("by", self.by, ("rounds", "episodes"))
 
     @property
     def name(self) -> str:
         """The label, or else the policy's own name."""
         return self.label or self.config.slug
+
+    @property
+    def bound(self) -> Policy:
+        """The configuration, with the environment's list of actions where it has none of its own."""
+        actions = self.environment.fixed_actions
+        return self.config if actions is None else self.config.offered(actions)
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ class _Running:
     """A job with what follows from it, and the trials of it that have finished."""
 
     job: Job
-    plan: Plan
+    plan: Plan  #: of the configuration as this environment has it
     marks: Ints
     outcomes: list[_Finished] = field(default_factory=list)
     handed: bool = False
@@ -95,6 +104,7 @@ class _Running:
             trials_asked=job.trials,
             seed=job.seed,
             label=job.name,
+            by=job.by,
             trial_numbers=tuple(outcome.trial for outcome in outcomes),
             checkpoints=self.marks,
             curves=np.array([outcome.curve for outcome in outcomes]),
@@ -119,6 +129,7 @@ def simulate(
     seed: int = 0,
     *,
     label: str | None = None,
+    by: str = "rounds",
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Result:
@@ -128,9 +139,11 @@ def simulate(
     `seed` and i alone, so policies compared under one seed meet the same contexts. Trial 0 is what
     `config.start(seed=seed)` does round by round. Ctrl-C keeps the trials that have finished.
 
-    `progress` shows a bar on standard error (default: if it is a terminal).
+    `by="episodes"` draws the rewards of a whole episode at once, for policies and environments that have them: the same
+    law in far fewer steps, with other random numbers. A policy over a fixed list that was not given one takes the
+    environment's. `progress` shows a bar on standard error (default: if it is a terminal).
     """
-    [result] = _run_all([Job(config, environment, rounds, trials, seed, label)], threads, progress, None)
+    [result] = _run_all([Job(config, environment, rounds, trials, seed, label, by)], threads, progress, None)
     if result is None:
         raise Interrupted(f"Stopped before the first of {trials} trials had finished: there is nothing to keep.")
     return result
@@ -185,8 +198,7 @@ def _run_all(
     def work() -> None:
         while (task := ready.get()) is not None and not stop.is_set():
             one, trial = task
-            job = one.job
-            outcome = _trial(one.plan, job.environment, job.rounds, trial, job.seed, one.marks, stop, bar)
+            outcome = _trial(one, one.job.rounds, trial, stop, bar)
             if outcome is not None:
                 one.outcomes.append(outcome)
 
@@ -252,7 +264,7 @@ def _heard(stop: threading.Event) -> Iterator[None]:
 def _compile(one: _Running, stop: threading.Event, bar: Bar) -> None:
     """Run no round at all: what a trial of this job needs is compiled then."""
     try:
-        _trial(one.plan, one.job.environment, 0, 0, one.job.seed, one.marks, stop, bar)
+        _trial(one, 0, 0, stop, bar)
     except Exception:
         if stop.is_set():  # Ctrl-C came through the compiler as an error of its own
             raise KeyboardInterrupt from None
@@ -260,41 +272,40 @@ def _compile(one: _Running, stop: threading.Event, bar: Bar) -> None:
 
 
 def _prepare(job: Job) -> _Running:
-    plan = job.config.plan()
-    dim = getattr(job.config, "dim", None)
-    if dim != job.environment.features:
+    environment = job.environment
+    actions, config = environment.fixed_actions, job.bound
+    plan = config.plan()
+    dim = getattr(config, "dim", None)
+    if dim != environment.features:
         raise BadInput(
-            f"Expected the policy's dim to be the environment's {job.environment.features}, got dim={dim}. "
+            f"Expected the policy's dim to be the environment's {environment.features}, got dim={dim}. "
             "Give both the same."
+        )
+    if config.fixed_actions is not None and not (actions is not None and np.array_equal(config.fixed_actions, actions)):
+        raise BadInput(
+            f"Expected an environment that offers the actions of {config.slug} in every round, got {environment.slug}, "
+            "which offers others. Leave the policy's list out to take the environment's, where it has one."
         )
     if plan.limit is not None and job.rounds > plan.limit:
         raise HorizonSpent(f"Expected at most {plan.limit:,} rounds, got rounds={job.rounds:,}; {plan.limit_hint}")
+    if job.by == "episodes":
+        refuse_rounds_only(config.slug, plan, environment, environment.start(stream(job.seed, 0, ENVIRONMENT)))
     return _Running(job, plan, checkpoints(job.rounds))
 
 
-def _trial(
-    plan: Plan,
-    environment: Environment,
-    rounds: int,
-    trial: int,
-    seed: int,
-    marks: Ints,
-    stop: threading.Event,
-    bar: Bar,
-) -> _Finished | None:
+def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: Bar) -> _Finished | None:
     """One trial; None if it was stopped on the way. Its streams depend on (seed, trial) alone."""
+    plan, environment, seed = one.plan, one.job.environment, one.job.seed
     world_stream = stream(seed, trial, ENVIRONMENT)
     world = environment.start(world_stream)
     noise = stream(seed, trial, POLICY)
     vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
-    curve, clock, total = np.zeros(len(marks)), np.zeros(2, np.int64), np.zeros(1)
+    curve, clock, total = np.zeros(len(one.marks)), np.zeros(2, np.int64), np.zeros(1)
     # One mark more, never reached: the loop compares with the next mark after the last one has passed.
-    marks = np.append(marks, -1)
+    marks = np.append(one.marks, -1)
     x = np.zeros(environment.features)
-    began = time.perf_counter()
-    done, portion = 0, min(rounds, 1000)
-    while not (stop.is_set() and rounds):
-        before = time.perf_counter()
+
+    def by_rounds(portion: int) -> None:
         run(
             plan.params,
             vault,
@@ -312,11 +323,37 @@ def _trial(
             total,
             portion,
         )
-        spent = time.perf_counter() - before
-        done += portion
-        bar.update(portion)
-        if done >= rounds:
+
+    def by_episodes(portion: int) -> None:
+        run_episodes(
+            plan.params,
+            vault,
+            view,
+            noise,
+            world.params,
+            world.means,
+            world_stream,
+            marks,
+            curve,
+            clock,
+            total,
+            rounds,
+            portion,
+            NO_RECORD,
+        )
+
+    step = by_episodes if one.job.by == "episodes" else by_rounds
+    began = time.perf_counter()
+    portion = min(rounds, 1000)
+    while not (stop.is_set() and rounds):
+        before, done = time.perf_counter(), int(clock[0])
+        step(portion)
+        spent, done = time.perf_counter() - before, int(clock[0]) - done
+        bar.update(done)
+        if clock[0] >= rounds:
             return _Finished(trial, curve, vault.counters, began, time.perf_counter())
+        # By rounds a portion is rounds, and by episodes it is episodes: either way so many steps.
         pace = portion / max(spent, 1e-9)
-        portion = min(rounds - done, max(1, int(min(pace * _SLICE, 10 * portion))))
+        left = rounds - int(clock[0])
+        portion = min(left, max(1, int(min(pace * _SLICE, 10 * portion))))
     return None

@@ -40,6 +40,7 @@ class Result:
     guarantee: Guarantee
     seconds: float
     interrupted: bool = False
+    by: str = "rounds"  # or "episodes": how it was simulated
 
     @property
     def trials(self) -> int:
@@ -71,6 +72,8 @@ class Result:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know."""
         notes = []
+        if self.by == "episodes":
+            notes.append("Simulated by episodes: the law of the run round by round, in one draw per episode.")
         if self.interrupted:
             notes.append(f"Interrupted: {self.trials} of {self.trials_asked} trials finished.")
         if getattr(self.config, "person_rounds", None):
@@ -97,6 +100,7 @@ class Result:
             "rounds": self.rounds,
             "trials": self.trials,
             "seed": self.seed,
+            "by": self.by,
             "regret_mean": self.regret_mean,
             "regret_se": self.regret_se,
             "rounds_per_second": self.rounds_per_second,
