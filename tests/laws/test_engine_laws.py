@@ -85,11 +85,11 @@ def test_trial_zero_of_a_simulation_is_the_seeded_learner(config):
 
 def test_same_seed_same_run_whatever_runs_beside_it(config):
     world = world_for(config)
-    alone = [simulate(config, world, rounds=2500, trials=3, seed=8, threads=threads).curves for threads in (1, 3)]
-    more = simulate(config, world, rounds=2500, trials=5, seed=8).curves
+    alone = [simulate(config, world, rounds=900, trials=3, seed=8, threads=threads).curves for threads in (1, 3)]
+    more = simulate(config, world, rounds=900, trials=5, seed=8).curves
     assert np.array_equal(alone[0], alone[1])
     assert np.array_equal(alone[0], more[:3])
-    other = simulate(config, world, rounds=2500, trials=3, seed=9).curves
+    other = simulate(config, world, rounds=900, trials=3, seed=9).curves
     assert not np.array_equal(alone[0], other)
     assert len({curve.tobytes() for curve in more}) == 5
 

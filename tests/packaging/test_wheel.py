@@ -38,6 +38,7 @@ def test_the_wheel_carries_types_and_proofs_and_nothing_else(wheel):
     assert not any("__pycache__" in name for name in names)
 
 
+@pytest.mark.long
 def test_the_wheel_works_in_a_clean_environment(wheel, tmp_path):
     environment = tmp_path / "venv"
     run(sys.executable, "-m", "venv", environment, cwd=tmp_path)

@@ -247,6 +247,7 @@ def test_regret_at_a_small_delta():
     assert result.regret_mean <= 700
 
 
+@pytest.mark.long
 def test_on_fixed_arms_geometric_releases_beat_the_exact_tree():
     rounds, world = 1_000_000, FixedArms(dim=5, gap=0.1)
     tree = regret(promise(releases="tree", horizon=rounds), world, rounds, trials=16).regret_mean

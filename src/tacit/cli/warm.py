@@ -57,10 +57,21 @@ def _words(params: Any) -> str:
 
 
 def _play(kind: Any, place: int) -> None:
-    """Example number `place` in every environment, at the environment's own number of features."""
-    from tacit.environments import CATALOGUE
+    """Example number `place` in every environment, at the environment's own number of features. A policy over a fixed
+    list plays plain arms, where it plays at all, by rounds and by episodes: worlds with a list are all of one kind."""
+    from dataclasses import replace
+
+    from tacit.environments import CATALOGUE, Arms
+    from tacit.policies.episodic.verbs import EpisodeParams
     from tacit.simulation import simulate
 
+    if kind.list_option is not None:
+        config = replace(kind.examples(dim=5)[place], **{kind.list_option: None})
+        episodic = isinstance(config.offered(Arms().fixed_actions).plan().params, EpisodeParams)
+        wide = replace(config, reward_low=-1.0, reward_high=1.0)
+        for by in ("rounds", "episodes") if episodic else ("rounds",):
+            simulate(wide, Arms(), rounds=2, by=by, progress=False)
+        return
     for world_kind in CATALOGUE.values():
         world = world_kind()
         simulate(kind.examples(dim=world.features)[place], world, rounds=2, progress=False)
@@ -70,12 +81,13 @@ def _live(config: Any) -> None:
     import numpy as np
 
     learner = config.start()
+    who = {"person": "somebody"} if getattr(config, "person_rounds", None) else {}
+    if config.fixed_actions is not None:
+        learner.learn(learner.choose(), 0.5, **who)
+        return
     learner.choose(np.eye(5))
     learner.choose_many(np.eye(5)[None])
-    if getattr(config, "person_rounds", None):
-        learner.learn(np.eye(5)[0], 0.5, person="somebody")
-    else:
-        learner.learn(np.eye(5)[0], 0.5)
+    learner.learn(np.eye(5)[0], 0.5, **who)
 
 
 def _live_apart(config: Any) -> None:

@@ -30,6 +30,7 @@ class Policy(Settings, ABC):
     trust: ClassVar[Trust]
     protects: ClassVar[Protects]
     needs: ClassVar[str]
+    list_option: ClassVar[str | None] = None  #: what holds the list of a policy with fixed actions; None: it has none
 
     @classmethod
     @abstractmethod

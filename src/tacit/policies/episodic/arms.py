@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,6 +26,8 @@ THEOREM, PRACTICAL = 3.1, 1.0
 @dataclass(frozen=True, kw_only=True)
 class ArmsPolicy(Policy):
     """A policy over K arms that have no features: arm k is the k-th basis vector."""
+
+    list_option: ClassVar[str | None] = "arms"
 
     arms: int | None = option("number of arms K (default: the environment's)", None)
 
