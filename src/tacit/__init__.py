@@ -27,9 +27,13 @@ if TYPE_CHECKING:
     from tacit.core.shuffler import Shuffler
     from tacit.estimators.prior import Prior
     from tacit.policies.context_blind import ContextBlind
+    from tacit.policies.episodic import UCB1, Episodic, LaplaceUCB, RenyiUCB, SuccessiveElimination
+    from tacit.policies.gope import GOPE, RenyiGOPE
     from tacit.policies.joint_linucb import JointLinUCB
+    from tacit.policies.linpriv import LinPriv
     from tacit.policies.linucb import LinUCB
     from tacit.policies.local_linucb import LocalLinUCB
+    from tacit.policies.oful import OFUL, RenyiOFUL
     from tacit.policies.online import AnytimeLinUCB, Combiner, OnlineConfidence, OnlineLinUCB
     from tacit.policies.randomised_response import RandomisedResponse
     from tacit.policies.shuffle_linucb import ShuffleLinUCB
@@ -45,21 +49,31 @@ _HOMES = {
     "ContextBlind": "tacit.policies.context_blind",
     "Decision": "tacit.core.decisions",
     "Device": "tacit.core.device",
+    "Episodic": "tacit.policies.episodic",
+    "GOPE": "tacit.policies.gope",
     "Guarantee": "tacit.privacy.guarantee",
     "JointLinUCB": "tacit.policies.joint_linucb",
+    "LaplaceUCB": "tacit.policies.episodic",
     "Learner": "tacit.core.learner",
+    "LinPriv": "tacit.policies.linpriv",
     "LinUCB": "tacit.policies.linucb",
     "LocalLinUCB": "tacit.policies.local_linucb",
+    "OFUL": "tacit.policies.oful",
     "OnlineConfidence": "tacit.policies.online",
     "OnlineLinUCB": "tacit.policies.online",
     "Policy": "tacit.core.policy",
     "Prior": "tacit.estimators.prior",
     "Promise": "tacit.privacy.calibrate",
     "RandomisedResponse": "tacit.policies.randomised_response",
+    "RenyiGOPE": "tacit.policies.gope",
+    "RenyiOFUL": "tacit.policies.oful",
+    "RenyiUCB": "tacit.policies.episodic",
     "Result": "tacit.simulation.result",
     "Server": "tacit.core.server",
     "ShuffleLinUCB": "tacit.policies.shuffle_linucb",
     "Shuffler": "tacit.core.shuffler",
+    "SuccessiveElimination": "tacit.policies.episodic",
+    "UCB1": "tacit.policies.episodic",
     "environments": "",
     "errors": "",
     "features": "",
@@ -70,15 +84,21 @@ _HOMES = {
 }
 
 __all__ = [
+    "GOPE",
+    "OFUL",
+    "UCB1",
     "AnytimeLinUCB",
     "Card",
     "Combiner",
     "ContextBlind",
     "Decision",
     "Device",
+    "Episodic",
     "Guarantee",
     "JointLinUCB",
+    "LaplaceUCB",
     "Learner",
+    "LinPriv",
     "LinUCB",
     "LocalLinUCB",
     "OnlineConfidence",
@@ -87,10 +107,14 @@ __all__ = [
     "Prior",
     "Promise",
     "RandomisedResponse",
+    "RenyiGOPE",
+    "RenyiOFUL",
+    "RenyiUCB",
     "Result",
     "Server",
     "ShuffleLinUCB",
     "Shuffler",
+    "SuccessiveElimination",
     "__version__",
     "environments",
     "errors",

@@ -6,9 +6,12 @@ from tacit._validate import known
 from tacit.core.policy import Policy
 from tacit.policies.context_blind import ContextBlind
 from tacit.policies.episodic import UCB1, Episodic, LaplaceUCB, RenyiUCB, SuccessiveElimination
+from tacit.policies.gope import GOPE, RenyiGOPE
 from tacit.policies.joint_linucb import JointLinUCB
+from tacit.policies.linpriv import LinPriv
 from tacit.policies.linucb import LinUCB
 from tacit.policies.local_linucb import LocalLinUCB
+from tacit.policies.oful import OFUL, RenyiOFUL
 from tacit.policies.online import AnytimeLinUCB, Combiner, OnlineConfidence, OnlineLinUCB
 from tacit.policies.randomised_response import RandomisedResponse
 from tacit.policies.shuffle_linucb import ShuffleLinUCB
@@ -23,8 +26,13 @@ _KINDS: tuple[type[Policy], ...] = (
     LocalLinUCB,
     ShuffleLinUCB,
     UCB1,
+    GOPE,
+    OFUL,
     RenyiUCB,
+    RenyiGOPE,
+    RenyiOFUL,
     Episodic,
+    LinPriv,
     LaplaceUCB,
     SuccessiveElimination,
     ContextBlind,
