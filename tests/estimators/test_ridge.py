@@ -18,7 +18,7 @@ from tacit.estimators.ridge import (
     uniform_arm,
 )
 from tacit.linalg import BLAS_FROM, packed_size
-from tacit.noise import Tape, fill_normals, stream
+from tacit.noise import fill_normals, stream, tape_of
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
 
@@ -265,6 +265,6 @@ def test_the_uniform_choice_is_even(arms):
 
 @pytest.mark.parametrize(("uniform", "arm"), [(0.0, 0), (0.2499, 0), (0.25, 1), (0.75, 3), (1 - 2.0**-53, 3)])
 def test_the_uniform_choice_stays_in_range_at_the_ends(uniform, arm):
-    source = Tape(np.empty(0), np.array([uniform]), np.zeros(2, np.int64))
+    source = tape_of(np.empty(0), np.array([uniform]))
     assert uniform_arm(slate(3, 4), source) == arm
     assert source.at.tolist() == [0, 1]

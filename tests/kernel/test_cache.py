@@ -116,11 +116,11 @@ if os.environ.get("PRETEND_UNCHANGED"):
     tacit._kernel.source_hash = lambda: "0" * 20
 import tacit
 from tacit.core.round import learn_round
-from tacit.noise import Tape
+from tacit.noise import tape_of
 
 plan = tacit.JointLinUCB(dim=1, epsilon=1.0, delta=0.1, releases="tree", horizon=8).plan()
 vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
-noise = Tape(np.arange(1.0, 15.0), np.empty(0), np.zeros(2, np.int64))
+noise = tape_of(np.arange(1.0, 15.0), np.empty(0))
 learn_round(plan.params, vault, view, np.zeros(1), 0.0, report, noise)
 stats = learn_round.stats
 print(repr(float(vault.memory[0, 1])), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))

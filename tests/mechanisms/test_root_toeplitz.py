@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.mechanisms.root_toeplitz import noise_variances, prefix_noise, root_weights, sum_weights
-from tacit.noise import Tape, first_normals, stream
+from tacit.noise import first_normals, stream, tape_of
 from tacit.privacy import RootToeplitzEvent, SegmentsEvent, price
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
@@ -45,7 +45,7 @@ def test_the_root_applied_twice_is_the_prefix_sum():
 
 
 def test_each_release_draws_one_fresh_row_and_the_rows_before_it_stay():
-    source = Tape(np.random.default_rng(1).normal(size=60), np.empty(0), np.zeros(2, np.int64))
+    source = tape_of(np.random.default_rng(1).normal(size=60), np.empty(0))
     weights, draws, out = root_weights(20), np.zeros((20, 3)), np.zeros(3)
     for release in range(20):
         before = draws.copy()

@@ -9,7 +9,7 @@ import pytest
 from tacit import JointLinUCB
 from tacit.linalg import packed_size
 from tacit.mechanisms.toeplitz import buffers, correlated_noise, empty_memory
-from tacit.noise import Tape, draw_symmetric, stream
+from tacit.noise import draw_symmetric, stream, tape_of
 from tacit.privacy import Promise, ToeplitzEvent, calibrate, gdp, price
 from tacit.privacy.toeplitz import EIGHT_BUFFERS, Design, square_root_coefficients
 from tests.statistics import checks
@@ -54,7 +54,7 @@ def test_the_recurrence_is_the_dense_matrix_applied_to_the_draws_at_every_step(n
 def test_each_release_draws_one_fresh_row_and_no_more():
     size = packed_size(2) + 2
     values = np.random.default_rng(12).normal(size=10 * size)
-    source = Tape(values.copy(), np.empty(0), np.zeros(2, np.int64))
+    source = tape_of(values.copy(), np.empty(0))
     params, memory = buffers(EIGHT_BUFFERS, SCALE), empty_memory(EIGHT_BUFFERS, size)
     for step in range(1, 11):
         correlated_noise(params, memory, 2, source)
@@ -170,7 +170,7 @@ def applied(spoil=None):
     size = packed_size(MARK_DIM) + MARK_DIM
     values = np.zeros((MARKS, size))
     values[np.arange(MARKS), _PLACES] = 1.0
-    source = Tape(values.ravel(), np.empty(0), np.zeros(2, np.int64))
+    source = tape_of(values.ravel(), np.empty(0))
     params, memory = buffers(EIGHT_BUFFERS, 1.0), empty_memory(EIGHT_BUFFERS, size)
     found = np.empty((MARKS, MARKS))
     for row in found:

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.linalg import packed_size
 from tacit.mechanisms.tree import empty_memory, levels, tree_noise
-from tacit.noise import Tape, draw_symmetric, stream
+from tacit.noise import draw_symmetric, stream, tape_of
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
 
@@ -68,7 +68,7 @@ _PLACES = np.flatnonzero(np.concatenate([np.not_equal(*np.triu_indices(MARK_DIM)
 def marked_tape(rows):
     values = np.zeros((rows, MARK_SIZE))
     values[np.arange(rows), _PLACES[:rows]] = 1.0
-    return Tape(values.ravel(), np.empty(0), np.zeros(2, np.int64))
+    return tape_of(values.ravel(), np.empty(0))
 
 
 def test_each_prefix_holds_the_draws_of_its_closed_nodes_and_each_node_is_drawn_once():
@@ -95,7 +95,7 @@ def test_every_horizon_up_to_300_has_room_for_its_nodes_and_for_nothing_else():
         memory = room[1:-1]
         assert memory.shape == empty_memory(horizon, size).shape
         memory[:] = 0.0
-        source = Tape(values.ravel().copy(), np.empty(0), np.zeros(2, np.int64))
+        source = tape_of(values.ravel().copy(), np.empty(0))
         for row in range(1, horizon):
             level = tree_noise(1.0, memory, row, dim, source)
             assert np.array_equal(memory[level], expected[row])

@@ -11,7 +11,7 @@ from tacit import JointLinUCB
 from tacit._kernel import entry
 from tacit.linalg import packed_size
 from tacit.mechanisms.wishart import SPARE, Masks, draw_mask, empty_memory, wishart_noise
-from tacit.noise import Tape, refill, stream, tape
+from tacit.noise import refill, stream, tape, tape_of
 from tests.mechanisms.wishart_reference import mask, packed, slots_after_each_row, unpacked
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
@@ -156,7 +156,7 @@ def test_pads_are_drawn_with_row_one_and_never_change():
 def steady_tape(dim, rows, slots):
     """Proposals of zero are always accepted: what a row draws can then be counted."""
     size, count = packed_size(dim) + dim, rows + slots
-    return Tape(np.zeros(count * size), np.full(count * dim, 0.5), np.zeros(2, np.int64))
+    return tape_of(np.zeros(count * size), np.full(count * dim, 0.5))
 
 
 def test_each_row_draws_one_mask_and_the_first_row_the_pads_too():

@@ -8,7 +8,7 @@ from scipy import special
 
 from tacit._kernel import implementation, kernel
 from tacit.core.learner import ENVIRONMENT, POLICY
-from tacit.noise import Stream, fill_normals, fill_uniforms, first_normals, stream
+from tacit.noise import Source, fill_normals, fill_uniforms, first_normals, stream
 from tacit.noise.stream import BLOCK, LANES, _draw_normals, _draw_words
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
@@ -61,7 +61,7 @@ def test_numbers_filled_in_pieces_are_those_filled_at_once(what, pieces):
 
 
 def test_a_kernel_gets_the_numbers_that_python_gets():
-    assert implementation(fill_normals, Stream) is not None
+    assert implementation(fill_normals, Source) is not None
     inside = np.empty(3000)
     _fill_inside(stream(4), inside)
     assert np.array_equal(inside, drawn("normals", 3000, 4))

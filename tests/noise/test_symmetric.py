@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.linalg import packed_size
-from tacit.noise import Tape, draw_symmetric, stream
+from tacit.noise import draw_symmetric, stream, tape_of
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
 
@@ -42,7 +42,7 @@ def law_of(rows, dim, scale):
 def test_a_draw_is_the_source_times_the_scale_and_root_two_on_the_diagonal(dim):
     size = packed_size(dim) + dim
     values = np.random.default_rng(dim).normal(size=size + 3)
-    source = Tape(values.copy(), np.empty(0), np.zeros(2, np.int64))
+    source = tape_of(values.copy(), np.empty(0))
     out = np.full(size, np.nan)
     draw_symmetric(source, SCALE, dim, out)
     assert out == pytest.approx(values[:size] * SCALE * np.where(is_diagonal(dim), math.sqrt(2), 1.0), rel=1e-15)

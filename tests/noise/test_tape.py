@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 from tacit._kernel import kernel
-from tacit.noise import Tape, fill_normals, fill_uniforms, refill, tape
+from tacit.noise import fill_normals, fill_uniforms, refill, stream, tape, tape_of
 from tests.statistics import checks
 from tests.statistics.checks import UNSEEDED_LEVEL
 
@@ -24,7 +24,7 @@ def full(normals, uniforms):
 
 def known(values):
     """A tape whose normals and uniforms are these values."""
-    return Tape(np.array(values, float), np.array(values, float), np.zeros(2, np.int64))
+    return tape_of(np.array(values, float), np.array(values, float))
 
 
 def read(what, source, count):
@@ -193,3 +193,10 @@ def test_no_value_comes_twice_however_a_tape_is_read_and_refilled():
         seen.append(read("normals", source, size))
     values = np.concatenate(seen)
     assert np.unique(values).size == values.size
+
+
+def test_a_tape_has_nothing_to_draw_from_and_a_stream_takes_nothing_in():
+    """One type for both, so that kernels are compiled once: what a source can do is what it holds."""
+    assert tape(4, 4).state.size == 0
+    with pytest.raises(ValueError, match="Expected a tape to lay noise on, got a stream"):
+        refill(stream(1), 1, 1)

@@ -19,7 +19,7 @@ from tacit.environments import Bias
 from tacit.errors import BadInput, PrivacyRefusal
 from tacit.estimators.growing import regulariser_at, width_at
 from tacit.linalg import packed_size
-from tacit.noise import Tape, stream, tape
+from tacit.noise import stream, tape, tape_of
 from tacit.privacy import Promise
 from tacit.privacy.accountant import theorem_for
 from tests.statistics import checks
@@ -235,7 +235,7 @@ def test_the_test_rejects_reports_that_are_rounded_up():
     plan, x, found = config.plan(), np.full(DIM, 0.3), []
     for run in range(600):
         vault, report = plan.vault(), np.zeros(plan.report_size)
-        zeros = Tape(np.zeros(0), np.zeros(BATCH * SIZE), np.zeros(2, np.int64))
+        zeros = tape_of(np.zeros(0), np.zeros(BATCH * SIZE))
         _rounded_up(plan.params, vault, plan.view(), x, 0.5, report, zeros, stream(run))
         found.append(vault.sums - BATCH * np.append(np.outer(x, x)[UPPER], 0.5 * x))
     assert p_value(np.array(found) / plan.noise_scale) < LEVEL

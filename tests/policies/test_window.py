@@ -10,7 +10,7 @@ from tacit.core.learner import POLICY
 from tacit.environments import DriftingSphere
 from tacit.linalg import packed_size
 from tacit.mechanisms.window import empty_memory, release_segment
-from tacit.noise import Tape, draw_symmetric, stream
+from tacit.noise import draw_symmetric, stream, tape_of
 from tacit.privacy import Promise, SegmentsEvent, gdp, price
 
 DIM, SEED = 3, 21
@@ -77,7 +77,7 @@ def test_a_view_holds_the_rows_of_its_window_and_one_draw_per_segment(window, re
 
 
 def test_each_segment_draws_once_and_a_draw_cannot_be_read_again():
-    source = Tape(np.random.default_rng(1).normal(size=10 * SIZE), np.empty(0), np.zeros(2, np.int64))
+    source = tape_of(np.random.default_rng(1).normal(size=10 * SIZE), np.empty(0))
     memory, sums = empty_memory(3, SIZE), np.zeros(SIZE)
     for segment in range(10):
         release_segment(2.0, memory, segment, DIM, sums, source)

@@ -24,7 +24,7 @@ from tacit.core.round import LARGEST, choose_checked, first_unfit
 from tacit.core.slate import Slate, slate
 from tacit.core.verbs import encode
 from tacit.errors import BadInput, LimitReached, VaultSealed
-from tacit.noise import Stream, Tape, refill, stream, tape
+from tacit.noise import Source, refill, stream, tape
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 
@@ -70,7 +70,7 @@ class Device:
             draws.learn_uniforms + draws.first_uniforms,
         )
         self._seed = None if seed is None else whole("seed", seed, low=0)
-        self._noise: Stream | Tape
+        self._noise: Source
         if self._seed is None:
             self._noise = tape(
                 max(_TAPE, draws.choose_normals, self._normals), max(_TAPE, draws.choose_uniforms, self._uniforms)
@@ -125,7 +125,7 @@ class Device:
         with self._lock:
             if self._room is None or len(self._room.scores) != len(rows):
                 self._room = slate(dim, len(rows))
-            if isinstance(self._noise, Tape):
+            if self._seed is None:
                 refill(self._noise, draws.choose_normals, draws.choose_uniforms)
             arguments = (self._params, self._view, rows, self._room, self._noise)
             if self._choose is None:
@@ -160,7 +160,7 @@ class Device:
                     f"Expected at most {self._limit:,} reports of this device, which are made; its guarantee is priced "
                     "for no more. Go on choosing, or configure a larger limit and accept its price."
                 )
-            if isinstance(self._noise, Tape):
+            if self._seed is None:
                 refill(self._noise, self._normals, self._uniforms)
             view = self._view if self._acted is None else self._acted
             arguments = (self._params, view, row, reward, self._report, self._noise)

@@ -34,7 +34,7 @@ from tacit.core.round import (
 )
 from tacit.core.slate import Slate, slate
 from tacit.errors import BadInput, HorizonSpent, Moved, OutOfBounds, VaultSealed
-from tacit.noise import Stream, Tape, refill, stream, tape
+from tacit.noise import Source, refill, stream, tape
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects
@@ -89,7 +89,7 @@ class Learner:
         # What stands for who is not learned from: a row of zeros, or where actions are public the action and no reward.
         public = self._list is not None or config.protects is Protects.REWARDS
         self._nothing = None if public else np.zeros(self._dim)
-        self._noise: Stream | Tape
+        self._noise: Source
         if seed is None:
             draws = plan.draws
             self._noise = tape(
@@ -208,7 +208,7 @@ class Learner:
             for start, stop in self._portions(count):
                 if not self._seeded:
                     size, draws = stop - start, plan.draws
-                    refill(self._noise, size * draws.choose_normals, size * draws.choose_uniforms)  # type: ignore[arg-type]
+                    refill(self._noise, size * draws.choose_normals, size * draws.choose_uniforms)
                 arguments = (plan.params, self._view, block[start:stop], room, self._noise, arms[start:stop])
                 if self._choose_block is None:
                     self._choose_block = entry(choose_block, *arguments)
@@ -336,7 +336,7 @@ class Learner:
         if room is None:
             room = self._slate(rows.shape[0])
         if not self._seeded:
-            refill(self._noise, plan.draws.choose_normals, plan.draws.choose_uniforms)  # type: ignore[arg-type]
+            refill(self._noise, plan.draws.choose_normals, plan.draws.choose_uniforms)
         if self._choose is None:
             self._choose = entry(choose_checked, plan.params, self._view, rows, room, self._noise)
         arm: int = self._choose(plan.params, self._view, rows, room, self._noise)
@@ -373,7 +373,7 @@ class Learner:
             normals, uniforms = draws.learn_normals, draws.learn_uniforms
             if not rows:
                 normals, uniforms = normals + draws.first_normals, uniforms + draws.first_uniforms
-            refill(self._noise, normals, uniforms)  # type: ignore[arg-type]
+            refill(self._noise, normals, uniforms)
         arguments = (plan.params, self._vault, self._view, row, reward, self._report, self._noise)
         if self._learn is None:
             self._learn = entry(learn_checked, *arguments)
@@ -394,7 +394,7 @@ class Learner:
     def _portions(self, count: int) -> list[tuple[int, int]]:
         """Stretches of rounds whose noise fits the tape: it does not grow with the number of rounds asked for."""
         size = max(count, 1)
-        if isinstance(self._noise, Tape):
+        if not self._seeded:
             draws = self._plan.draws
             for room, each in (
                 (len(self._noise.normals), draws.choose_normals),

@@ -15,7 +15,7 @@ from tacit.core.slate import slate
 from tacit.environments._fixed_list import clipped_rewards, two_rewards
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
-from tacit.noise import Stream
+from tacit.noise import Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class Arms(Environment):
     def _spread(self) -> float:
         return 0.5 if self.spread is None else float(self.spread)
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         room = slate(self.features, self.features)
         room.columns[:] = self.fixed_actions
         means = np.array(self.true_means)

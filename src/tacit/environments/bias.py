@@ -17,7 +17,7 @@ from tacit.core.verbs import pay, show
 from tacit.environments._draws import measure
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
-from tacit.noise import Stream, fill_normals, fill_uniforms, first_normals
+from tacit.noise import Source, fill_normals, fill_uniforms, first_normals
 
 
 class BiasParams(NamedTuple):
@@ -159,7 +159,7 @@ class Bias(Environment):
             return math.inf
         return 0.5 / math.sqrt(self.dim) if self.spread is None else float(self.spread)
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         shape, shared = self._shape, len(self.constants)
         weights = first_normals(stream, self.dim - shared)
         weights *= shape.parameter / np.linalg.norm(weights)

@@ -17,7 +17,7 @@ from tacit.environments._directions import MOST_FEATURES, check_sizes, parameter
 from tacit.environments._draws import measure_each
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
-from tacit.noise import Stream, fill_normals, fill_uniforms, first_normals
+from tacit.noise import Source, fill_normals, fill_uniforms, first_normals
 
 
 class DisjointArmsParams(NamedTuple):
@@ -56,7 +56,7 @@ class DisjointArms(Environment):
     def features(self) -> int:
         return self.arms * self.context_dim
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         thetas = parameter(first_normals(stream, self.features).reshape(self.arms, -1), self.parameter_norm)
         params = DisjointArmsParams(
             weights=np.ascontiguousarray(thetas.T),

@@ -16,7 +16,7 @@ from tacit.core.slate import Slate
 from tacit.core.verbs import pay, show
 from tacit.environments.environment import World
 from tacit.environments.sphere import Sphere, SphereParams, draw_actions, draw_reward
-from tacit.noise import Stream, fill_normals
+from tacit.noise import Source, fill_normals
 
 
 class DriftingSphereParams(NamedTuple):
@@ -45,7 +45,7 @@ class DriftingSphere(Sphere):
         super().__post_init__()
         whole("change", self.change)
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         world = super().start(stream)
         params = DriftingSphereParams(world.params, np.zeros(1, np.int64), self.change)
         return World(params, world.slate, world.means, world.theta)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from tacit._types import Floats
 from tacit.core.settings import Settings
 from tacit.core.slate import Slate
-from tacit.noise import Stream
+from tacit.noise import Source
 
 
 @dataclass(frozen=True)
@@ -40,5 +40,5 @@ class Environment(Settings, ABC):
         return None
 
     @abstractmethod
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         """Draw what stays the same over one trial."""

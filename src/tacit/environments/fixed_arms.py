@@ -11,7 +11,7 @@ from tacit.core.slate import Slate
 from tacit.core.verbs import pay, show
 from tacit.environments.environment import World
 from tacit.environments.sphere import Sphere, SphereParams, draw_actions, draw_reward
-from tacit.noise import Stream, fill_normals, fill_uniforms
+from tacit.noise import Source, fill_normals, fill_uniforms
 
 
 class FixedArmsParams(NamedTuple):
@@ -27,7 +27,7 @@ class FixedArms(Sphere):
     slug: ClassVar[str] = "fixed-arms"
     summary: ClassVar[str] = "one set of unit vectors per run, offered every round"
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         world = super().start(stream)
         draw_actions(world.params, world.slate, world.means, stream)
         return World(FixedArmsParams(world.params), world.slate, world.means, world.theta)

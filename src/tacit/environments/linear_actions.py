@@ -15,7 +15,7 @@ from tacit.core.slate import slate
 from tacit.environments._directions import check_sizes, parameter
 from tacit.environments._fixed_list import two_rewards
 from tacit.environments.environment import Environment, World
-from tacit.noise import Stream, first_normals, stream
+from tacit.noise import Source, first_normals, stream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class LinearActions(Environment):
     def fixed_actions(self) -> Floats:
         return _actions(self.dim, self.arms, self.actions_seed).copy()
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         theta = parameter(first_normals(stream, self.dim), self.parameter_norm)
         actions = self.fixed_actions
         room = slate(self.dim, self.arms)

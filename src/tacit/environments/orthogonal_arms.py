@@ -15,7 +15,7 @@ from tacit.core.slate import slate
 from tacit.environments._fixed_list import two_rewards
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
-from tacit.noise import Stream, first_normals
+from tacit.noise import Source, first_normals
 
 #: The best mean reward, where ‖θ*‖ ≤ 1 allows it.
 BEST = 0.5
@@ -63,7 +63,7 @@ class OrthogonalArms(Environment):
         other = (math.sqrt(arms - (arms - 1) * gap * gap) - gap) / arms
         return min(BEST, other + gap)
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         # The largest of k equal chances stands at any index evenly.
         best = int(first_normals(stream, self.arms).argmax())
         theta = np.full(self.arms, self.best - self.gap)

@@ -18,7 +18,7 @@ from tacit.environments._draws import measure
 from tacit.environments.band import Band, band, propose
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
-from tacit.noise import Stream, fill_normals, fill_uniforms, first_normals
+from tacit.noise import Source, fill_normals, fill_uniforms, first_normals
 
 #: The optimal action's mean reward, and the most the others may fall below zero.
 BEST = 0.75
@@ -72,7 +72,7 @@ class Sphere(Environment):
         """K: as given, else d²."""
         return self.dim**2 if self.arms is None else self.arms
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         dim, arms = self.dim, self.count
         theta = first_normals(stream, dim)
         theta /= np.linalg.norm(theta)

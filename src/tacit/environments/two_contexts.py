@@ -14,7 +14,7 @@ from tacit.core.settings import option
 from tacit.core.slate import Slate, slate
 from tacit.core.verbs import pay, show
 from tacit.environments.environment import Environment, World
-from tacit.noise import Stream, fill_uniforms
+from tacit.noise import Source, fill_uniforms
 
 
 class TwoContextsParams(NamedTuple):
@@ -47,7 +47,7 @@ class TwoContexts(Environment):
     def features(self) -> int:
         return self.dim
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         theta = np.zeros(self.dim)
         theta[0] = 1.0
         return World(TwoContextsParams(np.zeros(1)), slate(self.dim, 2), np.zeros(2), theta)

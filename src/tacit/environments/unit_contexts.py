@@ -13,7 +13,7 @@ from tacit.core.slate import slate
 from tacit.environments._directions import check_sizes, parameter
 from tacit.environments.bias import BiasParams
 from tacit.environments.environment import Environment, World
-from tacit.noise import Stream, first_normals
+from tacit.noise import Source, first_normals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class UnitContexts(Environment):
     def features(self) -> int:
         return self.dim
 
-    def start(self, stream: Stream) -> World:
+    def start(self, stream: Source) -> World:
         theta = parameter(first_normals(stream, self.dim), self.parameter_norm)
         # Random directions without a public feature: `Bias` draws those too, and what it has compiled serves here.
         params = BiasParams(

@@ -1,19 +1,22 @@
-"""Where randomness comes from is a type.
+"""Where randomness comes from.
 
-`Stream` is reproducible and fast: simulation. `Tape` holds values drawn from the operating system before the kernel
-runs: production. Kernels call `fill_normals` and `fill_uniforms` on either; the text of an algorithm does not change.
+A `Source` made by `stream` is reproducible and fast: simulation. One made by `tape` holds values drawn from the
+operating system before the kernel runs: production. Kernels call `fill_normals` and `fill_uniforms` on either; neither
+the text of an algorithm changes nor its machine code.
 """
 
+from tacit.noise import hand_out as _hand_out
 from tacit.noise.laplace import LAPLACE_UNIFORMS, draw_laplace
-from tacit.noise.source import fill_normals, fill_uniforms
-from tacit.noise.stream import Stream, first_normals, stream
+from tacit.noise.source import Source, fill_normals, fill_uniforms
+from tacit.noise.stream import first_normals, stream
 from tacit.noise.symmetric import draw_symmetric
-from tacit.noise.tape import Tape, refill, tape
+from tacit.noise.tape import refill, tape, tape_of
+
+del _hand_out
 
 __all__ = [
     "LAPLACE_UNIFORMS",
-    "Stream",
-    "Tape",
+    "Source",
     "draw_laplace",
     "draw_symmetric",
     "fill_normals",
@@ -22,4 +25,5 @@ __all__ = [
     "refill",
     "stream",
     "tape",
+    "tape_of",
 ]

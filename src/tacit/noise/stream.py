@@ -10,15 +10,15 @@ Not for production: whoever knows the seed knows the noise.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from tacit._kernel import implements, kernel
-from tacit._types import Floats, Ints, Words
-from tacit.noise.source import fill_normals, fill_uniforms
+from tacit._kernel import kernel
+from tacit._types import Floats, Words
+from tacit.noise.source import NORMALS, Source
 
 #: Generators that run side by side, so that one step of all of them is a handful of vector instructions.
 LANES = 16
@@ -26,23 +26,11 @@ LANES = 16
 BLOCK = 1024
 _HALF = BLOCK // 2
 
-_NORMALS, _UNIFORMS = 0, 1  # places in `at`
 
-
-class Stream(NamedTuple):
-    """A reproducible source. Use `stream(seed)` to make one."""
-
-    state: Words  # (4, LANES), xoshiro256++
-    words: Words  # (BLOCK,) scratch: random 64-bit words
-    normals: Floats  # (BLOCK,) drawn, in part handed out
-    uniforms: Floats  # (BLOCK,) likewise
-    at: Ints  # (2,) how many normals and uniforms of the block have been handed out
-
-
-def stream(seed: int, *path: int) -> Stream:
+def stream(seed: int, *path: int) -> Source:
     """The stream of `seed` at `path` (say: trial, purpose). Different paths are independent for all practical ends."""
     sequence = np.random.SeedSequence(entropy=seed, spawn_key=path)
-    return Stream(
+    return Source(
         state=np.asarray(sequence.generate_state(4 * LANES, np.uint64), np.uint64).reshape(4, LANES),
         words=np.zeros(BLOCK, np.uint64),
         normals=np.zeros(BLOCK),
@@ -151,51 +139,24 @@ def _draw_normals(words: Words, normals: Floats) -> None:
 
 
 @kernel
-def _copy(source: Floats, target: Floats) -> None:
-    # Loop variables are known not to be negative, so this loop is vectorised; with offsets added it would not be.
-    for i in range(target.shape[0]):
-        target[i] = source[i]
+def draw_block(source: Source, which: int, block: Floats) -> None:
+    """Draw a block of normals or uniforms anew."""
+    _draw_words(source.state, source.words)
+    if which == NORMALS:
+        _draw_normals(source.words, block)
+    else:
+        _draw_uniforms(source.words, block)
+    source.at[which] = 0
 
 
-@kernel
-def _hand_out(source: Stream, which: int, block: Floats, out: Floats) -> None:
-    """Fill `out` from a block, a stretch at a time, drawing the block anew whenever it has been handed out."""
-    size, done = len(out), 0
-    while done < size:
-        if source.at[which] >= BLOCK:
-            _draw_words(source.state, source.words)
-            if which == _NORMALS:
-                _draw_normals(source.words, block)
-            else:
-                _draw_uniforms(source.words, block)
-            source.at[which] = 0
-        at = source.at[which]
-        take = min(size - done, BLOCK - at)
-        _copy(block[at : at + take], out[done : done + take])
-        source.at[which] = at + take
-        done += take
-
-
-@implements(fill_normals, Stream)
-@kernel
-def _fill_normals(source: Stream, out: Floats) -> None:
-    _hand_out(source, _NORMALS, source.normals, out)
-
-
-@implements(fill_uniforms, Stream)
-@kernel
-def _fill_uniforms(source: Stream, out: Floats) -> None:
-    _hand_out(source, _UNIFORMS, source.uniforms, out)
-
-
-def first_normals(source: Stream, count: int) -> Floats:
+def first_normals(source: Source, count: int) -> Floats:
     """The first numbers of a fresh stream: what `fill_normals` would give, for use outside kernels.
 
     Called from Python, `fill_normals` would be compiled a second time for nothing but a handful of numbers.
     """
-    if source.at[_NORMALS] != BLOCK or count > BLOCK:
+    if source.at[NORMALS] != BLOCK or count > BLOCK:
         raise ValueError(f"Expected a fresh stream and count <= {BLOCK}, got count={count}.")
     _draw_words(source.state, source.words)
     _draw_normals(source.words, source.normals)
-    source.at[_NORMALS] = count
+    source.at[NORMALS] = count
     return source.normals[:count].copy()
