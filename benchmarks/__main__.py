@@ -8,7 +8,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import agreement, compile_times, device, large, local, mechanisms, memory, one_step, online, rounds
+from benchmarks import (
+    agreement,
+    arms,
+    compile_times,
+    design,
+    device,
+    gope,
+    large,
+    local,
+    mechanisms,
+    memory,
+    oful,
+    one_step,
+    online,
+    rounds,
+)
 from benchmarks.report import Report, load, machine
 
 
@@ -23,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "online",
         "device",
         "local",
+        "arms",
+        "design",
+        "gope",
+        "oful",
         "large",
         "compile_times",
         "memory",
@@ -40,6 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "online": online.measure,
         "device": device.measure,
         "local": local.measure,
+        "arms": arms.measure,
+        "design": design.measure,
+        "gope": gope.measure,
+        "oful": oful.measure,
         "large": large.measure,
         "compile_times": compile_times.measure,
         "memory": partial(memory.measure, rounds=options.rounds),

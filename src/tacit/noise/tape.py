@@ -41,15 +41,21 @@ def refill(source: Source, normals: int, uniforms: int) -> None:
     if source.state.shape[1]:
         raise ValueError("Expected a tape to lay noise on, got a stream: it draws its own, from its seed.")
     if source.at[NORMALS] + normals > len(source.normals):
-        source.normals[:] = _secure_normals(len(source.normals))
+        source.normals[:] = secure_normals(len(source.normals))
         source.at[NORMALS] = 0
     if source.at[UNIFORMS] + uniforms > len(source.uniforms):
-        words = np.frombuffer(os.urandom(8 * len(source.uniforms)), np.uint64)
-        source.uniforms[:] = (words >> np.uint64(11)) * 2.0**-53
+        source.uniforms[:] = secure_uniforms(len(source.uniforms))
         source.at[UNIFORMS] = 0
 
 
-def _secure_normals(count: int) -> Floats:
+def secure_uniforms(count: int) -> Floats:
+    """Numbers uniform on [0, 1), of 53 bits each, from the operating system."""
+    words = np.frombuffer(os.urandom(8 * count), np.uint64)
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def secure_normals(count: int) -> Floats:
+    """Standard normal numbers from the operating system."""
     words = np.frombuffer(os.urandom(8 * count), np.uint64)
     tail = ((words >> np.uint64(1)).astype(np.float64) + 0.5) * 2.0**-64  # (0, ½]
     sign = np.where(words & np.uint64(1), 1.0, -1.0)

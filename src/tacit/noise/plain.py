@@ -1,0 +1,36 @@
+"""Random numbers for code that is not compiled: arrays of them, from the operating system or from a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit._types import Floats
+from tacit.noise.tape import secure_normals, secure_uniforms
+
+
+class Numbers:
+    """A source of arrays. With a seed, which is for simulation only, it repeats itself; without, nothing can."""
+
+    def __init__(self, seed: int | None, *path: int) -> None:
+        self._generator = (
+            None if seed is None else np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=path)))
+        )
+
+    @property
+    def seeded(self) -> bool:
+        return self._generator is not None
+
+    def uniforms(self, *shape: int) -> Floats:
+        """Independent numbers uniform on [0, 1)."""
+        if self._generator is not None:
+            return self._generator.random(shape)
+        return secure_uniforms(int(np.prod(shape))).reshape(shape)
+
+    def normals(self, *shape: int) -> Floats:
+        """Independent standard normal numbers."""
+        if self._generator is not None:
+            return self._generator.standard_normal(shape)
+        return secure_normals(int(np.prod(shape))).reshape(shape)
+
+    def __reduce__(self) -> str:
+        raise TypeError("A source of noise cannot be pickled or copied: two would hand out the same numbers.")
