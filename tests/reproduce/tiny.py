@@ -12,9 +12,27 @@ from tacit.reproduce.local.combination import Bases
 from tacit.reproduce.local.eigenvalues import Arms
 from tacit.reproduce.local.over_time import Budgets
 from tacit.reproduce.local.rates import Sizes
+from tacit.reproduce.renyi.common import Settings
+from tacit.reproduce.renyi.linpriv import Horizons
+from tacit.reproduce.renyi.pure import Promises
 
 SMALL = {"name": "tiny", "time": "a moment", "trials": 2}
 DIMENSIONS = Dimensions(**SMALL, rounds=300, dims=(3, 4))
+SETTINGS = Settings(
+    **SMALL,
+    rounds=2000,
+    budgets=(0.1, 0.001),
+    plain_rounds=500,
+    plain_trials=2,
+    lists=((2, 3, 1000), (2, 3, 2000)),
+    list_budgets=(1.0, 0.1),
+    instances=2,
+    dim=2,
+    horizons=(200, 400),
+    context_budgets=(1.0, 0.1),
+    context_trials=2,
+    followed=2,
+)
 TINY = {
     "joint-dp/figure-1": OneSet(name="tiny", time="a moment", arms=50),
     "joint-dp/figure-2": DIMENSIONS,
@@ -27,4 +45,10 @@ TINY = {
     "local/table-1": Arms(**{**SMALL, "trials": 8}, rounds=200, arms=(5, 25), ends=(100, 200)),
     "local/combiner": Bases(**SMALL, rounds=300, epsilons=(10.0,), followed=2),
     "local/rates": Sizes(**SMALL, rounds=300, horizons=(200, 400), dims=(3, 4), spreads=(0.1, 0.2)),
+    "renyi/table-1": SETTINGS,
+    "renyi/price": SETTINGS,
+    "renyi/pure-against-renyi": Promises(**SMALL, rounds=2000, epsilons=(0.1, 1.0), optimisms=(3.1,)),
+    "renyi/linpriv": Horizons(
+        **SMALL, rounds=600, horizons=(200, 400, 600), promises=("ρ = 10",), arms=2, context_dim=2
+    ),
 }

@@ -50,8 +50,12 @@ class Outcome:
                 f"{self.edited} of the {self.found} runs found from before were made by this version before its "
                 "sources were edited. `--fresh` makes them again."
             )
-        seen = {f"{name}: {note}" for name, result in self.results.items() for note in result.notes}
-        return (*notes, *sorted(seen))
+        said: dict[str, list[str]] = {}
+        for name, result in self.results.items():
+            for note in result.notes:
+                said.setdefault(note, []).append(name)
+        told = (f"{names[0] if len(names) == 1 else f'{len(names)} runs'}: {note}" for note, names in said.items())
+        return (*notes, *sorted(told))
 
     def text(self) -> str:
         """For the terminal: table, claims one by one, files."""

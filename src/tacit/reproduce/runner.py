@@ -15,11 +15,12 @@ from tacit.reproduce.experiment import Evidence, Experiment, Scale
 from tacit.reproduce.joint_dp import EXPERIMENTS as JOINT_DP
 from tacit.reproduce.local import EXPERIMENTS as LOCAL
 from tacit.reproduce.outcome import Outcome
+from tacit.reproduce.renyi import EXPERIMENTS as RENYI
 from tacit.reproduce.store import Damaged, Store
 from tacit.simulation import Job, Result, simulate_all
 
 #: Every experiment by its name.
-EXPERIMENTS: Mapping[str, Experiment[Any]] = {experiment.name: experiment for experiment in (*JOINT_DP, *LOCAL)}
+EXPERIMENTS: Mapping[str, Experiment[Any]] = {experiment.name: experiment for experiment in (*JOINT_DP, *LOCAL, *RENYI)}
 
 #: Seeds from here on are for tuning: what was chosen on a seed must not be reported on it.
 SEED_LIMIT = 10**6
