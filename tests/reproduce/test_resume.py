@@ -46,10 +46,10 @@ def test_a_stopped_experiment_goes_on_where_it_stopped(tmp_path, monkeypatch):
 
     simulated = engine._trial
 
-    def trial(plan, environment, rounds, number, seed, marks, stop, bar):
-        if rounds and environment.reward_noise == "sign":
+    def trial(one, rounds, number, stop, bar):
+        if rounds and one.job.environment.reward_noise == "sign":
             stop.wait(60)  # a long second run: the first is stored, and then somebody presses Ctrl-C
-        return simulated(plan, environment, rounds, number, seed, marks, stop, bar)
+        return simulated(one, rounds, number, stop, bar)
 
     monkeypatch.setattr(Store, "keep", keep)
     monkeypatch.setattr(engine, "_trial", trial)

@@ -115,10 +115,10 @@ def interrupt_after(monkeypatch, count: int) -> None:
     """Press Ctrl-C when the trial number `count` starts."""
     real = engine._trial
 
-    def trial(plan, environment, rounds, number, *rest):
+    def trial(one, rounds, number, *rest):
         if rounds and number == count:
             _thread.interrupt_main()
-        return real(plan, environment, rounds, number, *rest)
+        return real(one, rounds, number, *rest)
 
     monkeypatch.setattr(engine, "_trial", trial)
 
@@ -143,10 +143,10 @@ def test_an_interrupt_before_anything_has_finished_says_so(monkeypatch):
 def test_an_error_in_one_trial_stops_the_others(monkeypatch):
     real = engine._trial
 
-    def trial(plan, environment, rounds, number, *rest):
+    def trial(one, rounds, number, *rest):
         if rounds and number == 1:
             raise RuntimeError("broken")
-        return real(plan, environment, rounds, number, *rest)
+        return real(one, rounds, number, *rest)
 
     monkeypatch.setattr(engine, "_trial", trial)
     with pytest.raises(RuntimeError, match="broken"):
@@ -159,10 +159,10 @@ from tacit.cli import main
 from tacit.simulation import engine, simulate
 from tacit.simulation.result import save_frame
 real = engine._trial
-def trial(plan, environment, rounds, number, *rest):
+def trial(one, rounds, number, *rest):
     if rounds and number == 5:
         print("running", file=sys.stderr, flush=True)
-    return real(plan, environment, rounds, number, *rest)
+    return real(one, rounds, number, *rest)
 engine._trial = trial
 sys.exit(main("run linucb --dim 3 --rounds 100000 --trials 100000 --threads 1 --json".split()))
 """

@@ -66,10 +66,10 @@ def test_numbers_of_numpy_are_plain_numbers():
 def interrupt_when(monkeypatch, wanted):
     real = engine._trial
 
-    def trial(plan, environment, rounds, number, seed, *rest):
-        if wanted(rounds, seed):
+    def trial(one, rounds, *rest):
+        if wanted(rounds, one.job.seed):
             _thread.interrupt_main()
-        return real(plan, environment, rounds, number, seed, *rest)
+        return real(one, rounds, *rest)
 
     monkeypatch.setattr(engine, "_trial", trial)
 
@@ -101,7 +101,7 @@ def test_an_interrupt_that_the_compiler_swallows_still_stops_the_run(monkeypatch
     """numba calls back through C in places: what is raised there is printed and forgotten, or comes out as an error."""
     real = engine._trial
 
-    def trial(plan, environment, rounds, *rest):
+    def trial(one, rounds, *rest):
         if not rounds:
             try:
                 _thread.interrupt_main()
@@ -110,7 +110,7 @@ def test_an_interrupt_that_the_compiler_swallows_still_stops_the_run(monkeypatch
             except KeyboardInterrupt:
                 if becomes is not None:
                     raise becomes from None
-        return real(plan, environment, rounds, *rest)
+        return real(one, rounds, *rest)
 
     monkeypatch.setattr(engine, "_trial", trial)
     with pytest.raises(Interrupted, match="nothing to keep"):
