@@ -22,6 +22,7 @@ from benchmarks import (
     oful,
     one_step,
     online,
+    rkhs,
     rounds,
 )
 from benchmarks.report import Report, load, machine
@@ -42,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "design",
         "gope",
         "oful",
+        "rkhs",
         "large",
         "compile_times",
         "memory",
@@ -63,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "design": design.measure,
         "gope": gope.measure,
         "oful": oful.measure,
+        "rkhs": rkhs.measure,
         "large": large.measure,
         "compile_times": compile_times.measure,
         "memory": partial(memory.measure, rounds=options.rounds),
