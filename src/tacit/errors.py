@@ -12,6 +12,7 @@
     │       └── StaleReport         a report or batch made under a view too old to tell whether it is a repeat
     ├── PrivacyRefusal              going on would cost privacy that was not promised
     │   ├── HorizonSpent            every release the noise was calibrated for has been made
+    │   ├── BudgetSpent             a release would cost more than is left of the budget
     │   ├── UnknownEvent            the accountant has no price for this event
     │   ├── VaultSealed             something tried to copy, pickle or print secret state
     │   ├── Moved                   this learner went on in a checkpoint
@@ -70,6 +71,10 @@ class PrivacyRefusal(TacitError):
 
 class HorizonSpent(PrivacyRefusal):
     """Every release the noise was calibrated for has been made."""
+
+
+class BudgetSpent(PrivacyRefusal):
+    """A release would cost more than is left of the budget. Nothing was released, and nothing was spent."""
 
 
 class UnknownEvent(PrivacyRefusal):

@@ -4,6 +4,8 @@
     promise     what a user may ask for
     event       facts about what a mechanism releases
     accountant  the price of an event, in μ
+    currencies  what an event costs in every currency that adds up
+    ledger      a budget, and what has been spent of it
     theorem     (ε, δ) at one point, where no curve is known
     gdp, rdp    the curve behind μ, and its other currencies
     toeplitz    the public design of correlated noise
@@ -25,6 +27,7 @@ from tacit.privacy.event import (
     BinomialSumEvent,
     Event,
     ExactRelease,
+    ExponentialEvent,
     ForkedEvent,
     GaussianEvent,
     LaplaceEvent,
@@ -42,6 +45,7 @@ from tacit.privacy.event import (
     WishartTreeEvent,
 )
 from tacit.privacy.guarantee import Guarantee, round_up
+from tacit.privacy.ledger import Ledger
 from tacit.privacy.promise import AnyPromise, ConcentratedPromise, Promise, PurePromise, RenyiPromise, promise_of
 from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
 from tacit.privacy.theorem import Theorem
@@ -53,10 +57,12 @@ __all__ = [
     "ConcentratedPromise",
     "Event",
     "ExactRelease",
+    "ExponentialEvent",
     "ForkedEvent",
     "GaussianEvent",
     "Guarantee",
     "LaplaceEvent",
+    "Ledger",
     "Neighbours",
     "NothingReleased",
     "PersonEvent",

@@ -21,6 +21,7 @@ from tacit.privacy.binomial import binomial_epsilon
 from tacit.privacy.event import (
     BinomialSumEvent,
     ExactRelease,
+    ExponentialEvent,
     ForkedEvent,
     GaussianEvent,
     LaplaceEvent,
@@ -264,6 +265,21 @@ def _(event: LaplaceEvent) -> Theorem:
     return Theorem(epsilon, 0.0, "the Laplace mechanism of Dwork, McSherry, Nissim and Smith (2006)")
 
 
+@price.register
+def _(_event: ExponentialEvent) -> float:
+    raise UnknownEvent(
+        "Expected an event with a price in mu, got draws of the exponential mechanism, which are pure DP. Use "
+        "accountant.theorem_for, or a Ledger to add them to others."
+    )
+
+
+@theorem_for.register
+def _(event: ExponentialEvent) -> Theorem:
+    """ε = k·ε₀ at δ = 0. Log-odds between any two candidates move by at most ε₀, so no probability moves by a factor
+    above e^ε₀: probabilities sum to 1 on both sides, and not all can grow. McSherry and Talwar (2007)."""
+    return Theorem(event.draws * event.epsilon, 0.0, "the exponential mechanism of McSherry and Talwar (2007)")
+
+
 @price.register(ShuffledReportsEvent)
 @price.register(BinomialSumEvent)
 def _(event: ShuffledReportsEvent | BinomialSumEvent) -> float:
@@ -304,13 +320,16 @@ def _(event: BinomialSumEvent) -> Theorem:
 def _(event: PersonEvent) -> Theorem | None:
     """Events that count what a person has in them are asked for k times as much; no other has a theorem.
 
-    Under Laplace noise shifts add, whether the person's rows share a sum or not: k·ε.
+    Under Laplace noise shifts add, whether the person's rows share a sum or not: k·ε. So do moves of log-odds, row by
+    row.
     """
     one, rounds = event.event, event.rounds
     if isinstance(one, ShuffledReportsEvent | BinomialSumEvent):
         return theorem_for(replace(one, reports=rounds * one.reports))
     if isinstance(one, LaplaceEvent):
         return theorem_for(replace(one, releases=rounds * one.releases))
+    if isinstance(one, ExponentialEvent):
+        return theorem_for(replace(one, epsilon=rounds * one.epsilon))
     return None
 
 

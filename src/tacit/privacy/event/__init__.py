@@ -2,6 +2,7 @@
 
     fact      what every event is
     sums      what a curator publishes with noise
+    draws     what a curator draws by score
     reports   what people randomise themselves
     plain     releases without noise that counts
     compound  events made of others
@@ -18,6 +19,7 @@ An event class is final. The accountant prices types, so a subclass would be pri
 """
 
 from tacit.privacy.event.compound import ForkedEvent, PersonEvent, Together
+from tacit.privacy.event.draws import ExponentialEvent
 from tacit.privacy.event.fact import Event
 from tacit.privacy.event.plain import ExactRelease, NothingReleased, UncertifiedNoise
 from tacit.privacy.event.reports import BinomialSumEvent, RandomisedResponseEvent, ReportEvent, ShuffledReportsEvent
@@ -35,6 +37,7 @@ __all__ = [
     "BinomialSumEvent",
     "Event",
     "ExactRelease",
+    "ExponentialEvent",
     "ForkedEvent",
     "GaussianEvent",
     "LaplaceEvent",

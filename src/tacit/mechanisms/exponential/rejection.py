@@ -1,0 +1,70 @@
+"""A draw from a box of actions, by rejection: exact, as long as the bound of the score is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit._arrays import finite
+from tacit._types import Floats
+from tacit._validate import at_least, real, whole
+from tacit.errors import BadInput, PrivacyRefusal
+from tacit.kernels import Box
+from tacit.mechanisms.exponential.uniforms import uniforms
+
+_BLOCK = 256
+
+
+class Accepted(NamedTuple):
+    """A draw, and how many proposals it took. The number depends on the data and is covered by no guarantee."""
+
+    point: Floats
+    proposals: int
+
+
+def draw_by_rejection(
+    score: Callable[[Floats], Floats],
+    box: Any,
+    eta: float,
+    upper: float,
+    rng: np.random.Generator | None = None,
+    *,
+    limit: int = 1_000_000,
+) -> Accepted:
+    """One point of the box (a `Box`, or its sides), drawn with density ∝ exp(η·score(x)).
+
+    `score` maps points (n, d) to n numbers. Proposals are uniform and accepted with probability exp(η·(score − upper)).
+
+    Formal guarantee: that of `draw_candidate`, with ε bounding how far one row moves η·(score(x) − score(x′)) for any
+    two points of the box. `proof.md`.
+    Requires: `upper` is certified: no point of the box scores more. A proposal that does ends the draw with
+    `PrivacyRefusal`, as does reaching `limit` proposals; nothing is returned then, and nothing approximate ever. How
+    long a draw takes depends on the data: where somebody measures that, use candidates.
+    """
+    domain = Box.of(box)
+    rate, bound, limit = at_least("eta", eta, 0), real("upper", upper), whole("limit", limit)
+    made = 0
+    while made < limit:
+        count = min(_BLOCK, limit - made)
+        points = domain.from_unit(uniforms(count * domain.dim, rng).reshape(count, domain.dim))
+        found = finite("the scores of the box", score(points.copy()))
+        if found.shape != (count,):
+            raise BadInput(f"Expected one score per point, ({count},), got shape {found.shape}.")
+        if np.any(found > bound):
+            raise PrivacyRefusal(
+                "Expected no point of the box to score above the upper bound, got one that does: the draw would not "
+                "have the law its guarantee is proved for. Nothing was drawn. Certify the bound, or use candidates."
+            )
+        with np.errstate(over="ignore"):
+            patience = rate * np.minimum(bound - found, np.finfo(np.float64).max)
+        accepted = np.flatnonzero(-np.log(uniforms(count, rng)) >= patience)
+        if accepted.size:
+            first = int(accepted[0])
+            return Accepted(points[first].copy(), made + first + 1)
+        made += count
+    raise PrivacyRefusal(
+        f"Expected a proposal to be accepted within limit={limit:,}, got none. Nothing was drawn, and what was spent "
+        "stays spent. Use candidates, a tighter upper bound, or a larger limit."
+    )
