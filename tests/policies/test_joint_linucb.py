@@ -241,6 +241,7 @@ def test_regret_on_the_sphere_is_what_the_calibrations_promise():
     assert mean["geometric"] < mean["toeplitz"] < mean["tree"]
 
 
+@pytest.mark.long
 def test_regret_at_a_small_delta():
     rounds = 1_000_000
     result = regret(promise(delta=1e-6, horizon=rounds), Sphere(dim=5, gap=0.1), rounds, trials=10)

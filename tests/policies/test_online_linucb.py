@@ -390,6 +390,7 @@ class Quiet(tacit.OnlineLinUCB):
         return dataclasses.replace(super().plan(), params=self.bank(0.0).params)
 
 
+@pytest.mark.long
 def test_with_the_noise_off_it_is_close_to_linucb():
     """10 trials of 20,000 rounds. Reference: LinUCB 82, Maler 72, OGD 59 (c = 1)."""
     world, run = Bias(), {"rounds": 20_000, "trials": 10, "seed": 1}

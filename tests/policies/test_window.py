@@ -224,6 +224,7 @@ def test_a_window_follows_a_parameter_that_turns_round_and_the_whole_past_lags_b
     assert -0.75 < remembered[1] < -0.45
 
 
+@pytest.mark.long
 def test_in_a_drifting_world_a_window_regrets_less():
     """θ* is replaced every 25,000 of 100,000 rounds, and the window holds the last 18 % of the rounds so far. In all of
     six trials, and by half in the mean."""

@@ -20,6 +20,11 @@ class Numbers:
     def seeded(self) -> bool:
         return self._generator is not None
 
+    @property
+    def generator(self) -> np.random.Generator | None:
+        """What a mechanism draws from in a simulation; None: from the operating system."""
+        return self._generator
+
     def uniforms(self, *shape: int) -> Floats:
         """Independent numbers uniform on [0, 1)."""
         if self._generator is not None:

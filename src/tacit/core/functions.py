@@ -1,0 +1,153 @@
+"""Function learners: policies that gather records without looking at them, and spend privacy when they release.
+
+The four verbs have their counterparts. `choose` draws an action evenly and reads nothing; `learn` clips a record and
+adds it to exact, secret sums; `release_function` and `predict_once` are the two doors out of the vault, and every
+passage is written into a ledger that refuses when the promise is spent. What has left may be used for ever.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit._types import Floats, Ints
+from tacit.core.settings import Settings
+from tacit.errors import VaultSealed
+from tacit.privacy.card import Card
+from tacit.privacy.event import Event
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.promise import AnyPromise
+from tacit.privacy.scope import Protects, Trust
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class FunctionPlan:
+    """What follows from a configuration before anyone comes. Nothing in it depends on data."""
+
+    event: Event  #: what is released when the whole promise is spent on one function
+    guarantee: Guarantee
+    noise_scale: float | None = None
+    noise_scales: Mapping[str, float] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionPolicy(Settings, ABC):
+    """A function learner's configuration: immutable, printable, serialisable. `start()` makes a live one of it."""
+
+    kind: ClassVar[str] = "policy"
+    trust: ClassVar[Trust]
+    protects: ClassVar[Protects]
+    needs: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """One configuration per option that changes what is computed: what the laws of the test suite are held
+        against."""
+
+    @abstractmethod
+    def plan(self) -> FunctionPlan:
+        """Work out the noise and its price. Pure: two calls give the same plan."""
+
+    @abstractmethod
+    def start(self, *, seed: int | None = None) -> FunctionLearner:
+        """A live learner. Noise comes from the operating system; with `seed`, which is for simulation only, it can be
+        recomputed by anyone who knows the seed, and the learner's guarantee says so."""
+
+    @property
+    def calibrated(self) -> str:
+        """How the noise was set, for the card."""
+        return "none"
+
+    @property
+    def promise(self) -> AnyPromise | None:
+        """What the user asked for; None without privacy."""
+        return None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What this configuration gives to whoever it learns from, once all of its promise is spent."""
+        return self.plan().guarantee
+
+    def card(self, *, seeded: bool = False) -> Card:
+        """What a privacy officer reads before signing."""
+        plan = self.plan()
+        return Card(
+            policy=self.slug,
+            calibration=self.calibrated,
+            guarantee=plan.guarantee.with_seed() if seeded else plan.guarantee,
+            claimed=self.promise,
+            noise_scale=plan.noise_scale,
+            noise_scales=plan.noise_scales,
+            events=(plan.event.describe(),),
+            assumptions=plan.assumptions,
+            notes=plan.notes,
+        )
+
+
+class PrivateFunction(ABC):
+    """A function that has been released: it may be asked anything, any number of times, stored and shared."""
+
+    guarantee: Guarantee
+
+    @abstractmethod
+    def predict(self, context: ArrayLike | None, actions: ArrayLike) -> Floats:
+        """The value of each of `actions`, of shape (K, d), in this context."""
+
+    def best(self, context: ArrayLike | None, actions: ArrayLike) -> int:
+        """The index of the action with the largest value; the lowest of equals."""
+        return int(self.predict(context, actions).argmax())
+
+    def rank(self, context: ArrayLike | None, actions: ArrayLike) -> Ints:
+        """The indices of all actions, the best first."""
+        return (-self.predict(context, actions)).argsort(kind="stable").astype(np.int64)
+
+    @abstractmethod
+    def save(self, path: str | Path) -> Path:
+        """Write it to a new file ending in .npz."""
+
+
+class FunctionLearner(ABC):
+    """A function learner at work. Safe to call from several threads; it cannot be pickled, copied or printed open."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    @abstractmethod
+    def choose(self, context: ArrayLike | None = None) -> Floats:
+        """The action to take while learning."""
+
+    @abstractmethod
+    def learn(self, action: ArrayLike, reward: float, context: ArrayLike | None = None) -> None:
+        """Learn what an action earned in a context."""
+
+    @abstractmethod
+    def learn_many(self, actions: ArrayLike, rewards: ArrayLike, contexts: ArrayLike | None = None) -> None:
+        """Learn many records at once, faster: shapes (n, d), (n,) and (n, c). If one is bad, none is learned."""
+
+    @abstractmethod
+    def release_function(self, epsilon: float | None = None, delta: float | None = None) -> PrivateFunction:
+        """Spend (ε, δ), or by default all that is left, on the whole function."""
+
+    def __reduce__(self) -> NoReturn:
+        raise VaultSealed(
+            "A learner cannot be pickled or copied: a copy would release the same sums under the same noise. "
+            "Pickle its config and start a new learner, or save a function that has been released."
+        )
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__reduce__()
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce__()

@@ -1,0 +1,150 @@
+"""`FeatureLinUCB(mode="one-shot")`: both sums published once, under symmetric Gaussian noise.
+
+N has standard deviation s off the diagonal and √2·s on it, n has s; m features, failure probability α, shift c > 1:
+
+    Υ = s·(2√m + 2√ln(2/α)),   V = Σψψᵀ + N + max(cΥ, τ)·I,   θ = B·V⁻¹(Σψ·y/B + n).
+
+‖N‖ ≤ Υ with probability 1 − α, by the tail in `joint_linucb/exact.py`, and then V is positive definite: V ⪰ (c − 1)Υ·I.
+Where it is not, Υ is added again. That is post-processing, as is all that follows the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tacit._types import Floats
+from tacit.core.functions import FunctionPlan
+from tacit.errors import BadInput
+from tacit.noise.plain import Numbers
+from tacit.policies.kernel_baselines import words
+from tacit.policies.kernel_baselines.learner import BaselineLearner
+from tacit.policies.kernel_baselines.moments import Moments, solved_ridge
+from tacit.policies.usca.function import FeatureFunction
+from tacit.privacy.calibrate import calibrate
+from tacit.privacy.event import GaussianEvent
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger import Ledger, Left
+from tacit.privacy.promise import Promise
+
+if TYPE_CHECKING:
+    from tacit.policies.kernel_baselines.feature_linucb import FeatureLinUCB
+
+#: A matrix that is not positive definite is repaired so often, by twice as much each time.
+_REPAIRS = 200
+#: Relative noise above what is left of a budget: the last digit of a quotient must not exceed it.
+_ROUNDING = 1e-9
+#: Below this share of the promised μ nothing is left: calibration keeps a millionth of a promise back, and a function
+#: under the noise of that would be noise.
+_NOTHING = 0.01
+
+
+def event_for(config: FeatureLinUCB, promise: Promise) -> GaussianEvent:
+    """One release that keeps this promise."""
+    moved = config.sensitivity
+    return GaussianEvent(calibrate(promise, lambda scale: GaussianEvent(scale, moved)), moved)
+
+
+def noise_bound(config: FeatureLinUCB, scale: float) -> float:
+    """Υ: how large the matrix noise is at most, but for a probability of `failure`."""
+    return scale * 2 * (math.sqrt(config.map.size) + math.sqrt(math.log(2 / config.failure)))
+
+
+def plan_of(config: FeatureLinUCB) -> FunctionPlan:
+    """The plan of a single release."""
+    event = event_for(config, config.promise)
+    return FunctionPlan(
+        event=event,
+        guarantee=_priced(config, event, config.delta),
+        noise_scale=event.scale,
+        noise_scales={"regulariser": max(config.shift * noise_bound(config, event.scale), config.tau)},
+        assumptions=words.ASSUMPTIONS,
+        notes=(words.ONCE, words.STAND_IN),
+    )
+
+
+class OneShotLearner(BaselineLearner):
+    """Exact sums, and one door out of them."""
+
+    def __init__(self, config: FeatureLinUCB, *, seed: int | None) -> None:
+        super().__init__(config, seed=seed)
+        self._route = config
+        self._moments = Moments(config.map)
+        self._ledger = Ledger(config.promise, trust=config.trust, protects=config.protects)
+
+    @property
+    def spent(self) -> Guarantee:
+        """What has been released so far costs this much."""
+        return self._ledger.guarantee
+
+    @property
+    def left(self) -> Left:
+        """What can still be spent on a function."""
+        return self._ledger.left
+
+    def _absorb(self, points: Floats, rewards: Floats) -> None:
+        self._moments.add(points, rewards / self._domain.reach)
+
+    def release_function(self, epsilon: float | None = None, delta: float | None = None) -> FeatureFunction:
+        """Spend (ε, δ), by default all that is left, on the whole function: it may then be asked about any number of
+        contexts, stored and shared.
+
+        Formal guarantee: Σψψᵀ and Σψ·y/B with symmetric Gaussian noise s, drawn once: μ-GDP for one replaced record,
+        μ = 2/s. Proof: `noise/symmetric.py`; `mechanisms/tree/proof.md` has the weight of a row.
+        Requires: ‖ψ‖ ≤ 1 and |y| ≤ B (done by `learn_many`).
+        """
+        config = self._route
+        if (epsilon is None) != (delta is None):
+            raise BadInput(f"Expected epsilon and delta together, got epsilon={epsilon!r}, delta={delta!r}.")
+        with self._lock:
+            event, at = self._event(epsilon, delta)
+            self._ledger.spend(event)  # before anything is drawn: what is refused leaves no trace
+            matrix, vector = noised(self._moments, event.scale, self._numbers)
+            bound = noise_bound(config, event.scale)
+            found = solved_shifted(matrix, vector, max(config.shift * bound, config.tau), bound)
+            return self._function(found * self._domain.reach, _priced(config, event, at))
+
+    def _event(self, epsilon: float | None, delta: float | None) -> tuple[GaussianEvent, float]:
+        """What is about to be released, and the δ its price is read at."""
+        config = self._route
+        if epsilon is not None and delta is not None:
+            return event_for(config, Promise(epsilon, delta)), delta
+        left = self._ledger.left.mu
+        if not self._ledger.events or left < _NOTHING * config.promise.mu:  # the ledger then refuses, and says why
+            return event_for(config, config.promise), config.delta
+        return GaussianEvent(config.sensitivity / left * (1 + _ROUNDING), config.sensitivity), config.delta
+
+    def __repr__(self) -> str:
+        return f"<OneShotLearner of {self._config.slug}: {self._ledger}>"
+
+
+def noised(moments: Moments, scale: float, numbers: Numbers) -> tuple[Floats, Floats]:
+    """Σψψᵀ and Σψ·y under a fresh draw of symmetric noise: `scale` off the diagonal and in the vector, √2 times that
+    on the diagonal, as in `noise/symmetric.py`."""
+    size = len(moments.vector)
+    drawn = numbers.normals(size * (size + 1) // 2 + size)
+    upper = np.triu_indices(size)
+    noise = np.zeros((size, size))
+    noise[upper] = scale * drawn[: len(upper[0])]
+    # Both halves, so that the diagonal has twice what it was given: √2 too much for it.
+    noise = noise + noise.T
+    noise[np.diag_indices(size)] /= math.sqrt(2)
+    return moments.gram + noise, moments.vector + scale * drawn[len(upper[0]) :]
+
+
+def solved_shifted(matrix: Floats, vector: Floats, regulariser: float, repair: float) -> Floats:
+    """(V + regulariser·I)⁻¹·vector; where that is not positive definite, `repair` is added to the diagonal, twice as
+    much each time. All of it is post-processing."""
+    for _ in range(_REPAIRS):
+        try:
+            return solved_ridge(matrix, regulariser, vector)
+        except np.linalg.LinAlgError:
+            regulariser += repair
+            repair *= 2
+    raise RuntimeError("The noised matrix stayed indefinite: the sums are not finite.")
+
+
+def _priced(config: FeatureLinUCB, event: GaussianEvent, delta: float) -> Guarantee:
+    return Guarantee.priced(event, trust=config.trust, protects=config.protects, unit=config.unit, delta=delta)

@@ -1,0 +1,160 @@
+"""The laws of learners of functions hold for every example of each of them, without special cases."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.errors import BadInput, BudgetSpent, HorizonSpent, VaultSealed
+from tacit.policies.catalogue import CATALOGUE, FUNCTIONS
+from tacit.privacy.accountant import price
+
+EXAMPLES = [config for kind in FUNCTIONS.values() for config in kind.examples()]
+PRIVATE = [config for config in EXAMPLES if config.guarantee.private]
+
+
+def name(config) -> str:
+    """What a test calls an example."""
+    return f"{config.slug}-{type(config).examples().index(config)}"
+
+
+@pytest.fixture(params=EXAMPLES, ids=name)
+def config(request):
+    """Each example of each learner of functions."""
+    return request.param
+
+
+@pytest.fixture(params=PRIVATE, ids=name)
+def private_config(request):
+    """Each example that promises privacy."""
+    return request.param
+
+
+def records(config, count: int, seed: int = 1):
+    """Actions, rewards and contexts inside their boxes."""
+    rng = np.random.default_rng(seed)
+    actions = config.actions.uniform(rng, count)
+    contexts = None if config.context_box is None else tacit.kernels.Box(config.context_box).uniform(rng, count)
+    low, high = (-1.0, 1.0) if config.reward_low is None else (config.reward_low, config.reward_high)
+    return actions, rng.uniform(low, high, count), contexts
+
+
+def taught(config, seed=1, count: int = 40):
+    learner = config.start(seed=seed)
+    learner.learn_many(*records(config, count))
+    return learner
+
+
+def one_context(config):
+    return None if config.context_box is None else np.full(config.context_dim, 0.4)
+
+
+def test_a_name_means_one_policy():
+    assert not set(CATALOGUE) & set(FUNCTIONS)
+    for kind in FUNCTIONS.values():
+        assert getattr(tacit, kind.__name__) is kind
+
+
+def test_a_policy_says_of_itself_what_its_guarantee_says(config):
+    assert config.trust is config.guarantee.trust
+    assert config.protects is config.guarantee.protects
+
+
+def test_accounted_cost_never_exceeds_the_promise(private_config):
+    assert private_config.promise.kept(private_config.guarantee)
+    assert private_config.guarantee.mu == price(private_config.plan().event)
+    assert private_config.card().keeps_its_claim
+
+
+def test_a_policy_without_privacy_says_so(config):
+    if config not in PRIVATE:
+        assert "No privacy is promised" in config.card().text()
+
+
+def test_planning_twice_gives_the_same_plan(config):
+    assert config.plan() == config.plan()
+
+
+def test_a_configuration_travels_as_a_dictionary(config):
+    assert type(config).from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_the_same_seed_is_the_same_learner_and_another_is_not(config):
+    arms = [[*map(float, taught(config, seed).choose(one_context(config)))] for seed in (1, 1, 2)]
+    assert arms[0] == arms[1]
+    assert arms[0] != arms[2] or config.slug == "gp-ucb", "which draws nothing"
+
+
+def test_a_learner_cannot_be_pickled_copied_or_printed_open(config):
+    learner = taught(config)
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(VaultSealed):
+            attempt(learner)
+    assert "array" not in repr(learner)
+
+
+@pytest.mark.parametrize("config", [one for one in EXAMPLES if one.horizon is not None], ids=name)
+def test_a_horizon_is_never_overrun(config):
+    learner = config.start(seed=1)
+    learner.learn_many(*records(config, config.records))
+    with pytest.raises(HorizonSpent):
+        learner.learn_many(*records(config, 1))
+
+
+def test_bad_records_are_refused_whole(config):
+    learner = taught(config)
+    actions, rewards, contexts = records(config, 3)
+    for spoiled in (
+        (np.full_like(actions, np.nan), rewards, contexts),
+        (actions, [0.0, np.inf, 0.0], contexts),
+        (actions, rewards[:2], contexts),
+        (np.zeros((3, 7)), rewards, contexts),
+    ):
+        with pytest.raises(BadInput):
+            learner.learn_many(*spoiled)
+    assert learner.diagnostics().rows == 40
+
+
+def test_what_leaves_twice_is_refused_or_is_the_same(private_config):
+    """The whole promise, spent in the one way there is: then nothing new leaves."""
+    learner, context = taught(private_config), one_context(private_config)
+    if getattr(private_config, "form", "features") == "exact":
+        learner.predict_once(context, private_config.epsilon)
+        with pytest.raises(BudgetSpent):
+            learner.predict_once(context, private_config.epsilon)
+        return
+    first = learner.release_function().predict(context, private_config.grid)
+    try:
+        second = learner.release_function().predict(context, private_config.grid)
+    except BudgetSpent:
+        return
+    assert np.array_equal(first, second), "noise that was drawn anew for the same sums"
+
+
+def test_what_was_released_may_be_asked_for_ever(config):
+    if getattr(config, "form", "features") == "exact":
+        pytest.skip("the exact form releases single predictions only")
+    function = taught(config).release_function()
+    context, actions = one_context(config), config.grid
+    first = function.predict(context, actions)
+    assert first.shape == (len(actions),)
+    assert np.array_equal(first, function.predict(context, actions))
+    assert function.best(context, actions) == function.rank(context, actions)[0]
+    assert function.guarantee.private == config.guarantee.private
+
+
+def test_noise_comes_from_the_operating_system_unless_a_seed_is_given(private_config):
+    assert not private_config.start().guarantee.seeded
+    assert private_config.start(seed=1).guarantee.seeded
+    if getattr(private_config, "form", "features") == "exact":
+        return
+    values = [
+        taught(private_config, None).release_function().predict(one_context(private_config), private_config.grid)
+        for _ in range(2)
+    ]
+    assert not np.array_equal(*values)
