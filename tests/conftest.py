@@ -5,3 +5,5 @@ from __future__ import annotations
 import os
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Tests run side by side: threads of LAPACK that wait for each other would make small solves a hundred times slower.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

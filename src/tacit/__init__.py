@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from tacit._version import __version__
 
 if TYPE_CHECKING:
-    from tacit import environments, errors, features, reproduce
+    from tacit import environments, errors, features, kernels, reproduce
     from tacit.core.checkpoint import new_key, resume
     from tacit.core.decisions import Decision
     from tacit.core.device import Device
+    from tacit.core.functions import PrivateFunction
     from tacit.core.learner import Learner
     from tacit.core.policy import Policy
     from tacit.core.server import Server
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tacit.policies.episodic import UCB1, Episodic, LaplaceUCB, RenyiUCB, SuccessiveElimination
     from tacit.policies.gope import GOPE, RenyiGOPE
     from tacit.policies.joint_linucb import JointLinUCB
+    from tacit.policies.kernel_baselines import GPUCB, FeatureLinUCB, GPMean
     from tacit.policies.linpriv import LinPriv
     from tacit.policies.linucb import LinUCB
     from tacit.policies.local_linucb import LocalLinUCB
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from tacit.policies.online import AnytimeLinUCB, Combiner, OnlineConfidence, OnlineLinUCB
     from tacit.policies.randomised_response import RandomisedResponse
     from tacit.policies.shuffle_linucb import ShuffleLinUCB
+    from tacit.policies.usca import USCA
     from tacit.privacy.calibrate import Promise
     from tacit.privacy.card import Card
     from tacit.privacy.guarantee import Guarantee
@@ -50,7 +53,10 @@ _HOMES = {
     "Decision": "tacit.core.decisions",
     "Device": "tacit.core.device",
     "Episodic": "tacit.policies.episodic",
+    "FeatureLinUCB": "tacit.policies.kernel_baselines",
     "GOPE": "tacit.policies.gope",
+    "GPMean": "tacit.policies.kernel_baselines",
+    "GPUCB": "tacit.policies.kernel_baselines",
     "Guarantee": "tacit.privacy.guarantee",
     "JointLinUCB": "tacit.policies.joint_linucb",
     "LaplaceUCB": "tacit.policies.episodic",
@@ -63,6 +69,7 @@ _HOMES = {
     "OnlineLinUCB": "tacit.policies.online",
     "Policy": "tacit.core.policy",
     "Prior": "tacit.estimators.prior",
+    "PrivateFunction": "tacit.core.functions",
     "Promise": "tacit.privacy.calibrate",
     "RandomisedResponse": "tacit.policies.randomised_response",
     "RenyiGOPE": "tacit.policies.gope",
@@ -74,19 +81,23 @@ _HOMES = {
     "Shuffler": "tacit.core.shuffler",
     "SuccessiveElimination": "tacit.policies.episodic",
     "UCB1": "tacit.policies.episodic",
+    "USCA": "tacit.policies.usca",
     "environments": "",
     "errors": "",
     "features": "",
+    "kernels": "",
     "new_key": "tacit.core.checkpoint",
     "reproduce": "",
     "resume": "tacit.core.checkpoint",
-    "simulate": "tacit.simulation.engine",
+    "simulate": "tacit.simulation",
 }
 
 __all__ = [
     "GOPE",
+    "GPUCB",
     "OFUL",
     "UCB1",
+    "USCA",
     "AnytimeLinUCB",
     "Card",
     "Combiner",
@@ -94,6 +105,8 @@ __all__ = [
     "Decision",
     "Device",
     "Episodic",
+    "FeatureLinUCB",
+    "GPMean",
     "Guarantee",
     "JointLinUCB",
     "LaplaceUCB",
@@ -105,6 +118,7 @@ __all__ = [
     "OnlineLinUCB",
     "Policy",
     "Prior",
+    "PrivateFunction",
     "Promise",
     "RandomisedResponse",
     "RenyiGOPE",
@@ -119,6 +133,7 @@ __all__ = [
     "environments",
     "errors",
     "features",
+    "kernels",
     "new_key",
     "reproduce",
     "resume",

@@ -12,12 +12,14 @@ import pytest
 from tacit import __version__
 from tacit.cli import main
 from tacit.environments import CATALOGUE as ENVIRONMENTS
+from tacit.environments import FUNCTION_CATALOGUE as FUNCTION_WORLDS
 from tacit.errors import Interrupted
 from tacit.estimators.prior import Prior
-from tacit.policies.catalogue import CATALOGUE
+from tacit.policies.catalogue import CATALOGUE, FUNCTIONS
 from tacit.reproduce import EXPERIMENTS
 
 COMMANDS = ("policies", "environments", "privacy", "run", "compare", "reproduce", "warm")
+EVERY = {**CATALOGUE, **FUNCTIONS}
 PROMISE = ["--epsilon", "1", "--delta", "0.1"]
 SHORT = ["--rounds", "200", "--trials", "2", "--dim", "3"]
 
@@ -68,22 +70,22 @@ def test_version_and_no_command(capsys):
 
 def test_policies_are_grouped_by_trust_protection_and_needs(capsys):
     _, text, _ = ask(capsys, "policies")
-    for kind in CATALOGUE.values():
+    for kind in EVERY.values():
         assert kind.slug in text
         assert kind.summary in text
         assert f"trust: {kind.trust.value}; protects: {kind.protects.value}" in text
         assert f"needs: {kind.needs}" in text
     listed = facts(capsys, "policies")["policies"]
-    assert {one["name"] for one in listed} == set(CATALOGUE)
+    assert {one["name"] for one in listed} == set(EVERY)
 
 
-@pytest.mark.parametrize("slug", list(CATALOGUE))
+@pytest.mark.parametrize("slug", list(EVERY))
 def test_every_option_of_every_policy_is_explained(capsys, slug):
     for option in facts(capsys, "policies", slug)["options"]:
         assert option["help"], option
 
 
-@pytest.mark.parametrize("slug", list(ENVIRONMENTS))
+@pytest.mark.parametrize("slug", [*ENVIRONMENTS, *FUNCTION_WORLDS])
 def test_every_option_of_every_environment_is_explained(capsys, slug):
     for option in facts(capsys, "environments", slug)["options"]:
         assert option["help"], option

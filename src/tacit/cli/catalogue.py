@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 from tacit.cli.options import build, fields, print_json, read_settings, refuse_unknown
 
 if TYPE_CHECKING:
-    from tacit.core.policy import Policy
-    from tacit.environments import Environment
+    from tacit.core.settings import Settings
 
 #: Features, or arms, of a card that is asked for without them: noise and price do not depend on them.
 _CARD_DIM = 5
+#: Records of the card of a learner of functions that was given no horizon.
+_CARD_RECORDS = 10_000
 
 
 def policies(parsed: argparse.Namespace, _: list[str]) -> int:
     """`tacit policies [NAME]`."""
-    from tacit.policies.catalogue import CATALOGUE, policy
+    from tacit.policies.catalogue import CATALOGUE, FUNCTIONS, policy
 
+    every: dict[str, Any] = {**CATALOGUE, **FUNCTIONS}
     if parsed.name:
         kind = policy(parsed.name)
         if parsed.json:
@@ -29,13 +31,13 @@ def policies(parsed: argparse.Namespace, _: list[str]) -> int:
             _print_options(kind)
         return 0
     if parsed.json:
-        print_json({"policies": [_policy_facts(kind) for kind in CATALOGUE.values()]})
+        print_json({"policies": [_policy_facts(kind) for kind in every.values()]})
         return 0
-    groups: dict[tuple[str, str, str], list[type[Policy]]] = {}
-    for kind in CATALOGUE.values():
+    groups: dict[tuple[str, str, str], list[Any]] = {}
+    for kind in every.values():
         groups.setdefault((kind.trust.value, kind.protects.value, kind.trust.meaning), []).append(kind)
     # A name as long as the column would run into its summary.
-    room = max(14, *map(len, CATALOGUE)) + 2
+    room = max(14, *map(len, every)) + 2
     for (trust, protects, meaning), kinds in groups.items():
         print(f"trust: {trust}; protects: {protects}")
         print(textwrap.fill(meaning, 100, initial_indent="  ", subsequent_indent="  "))
@@ -48,8 +50,9 @@ def policies(parsed: argparse.Namespace, _: list[str]) -> int:
 
 def environments(parsed: argparse.Namespace, _: list[str]) -> int:
     """`tacit environments [NAME]`."""
-    from tacit.environments import CATALOGUE, environment
+    from tacit.environments import CATALOGUE, FUNCTION_CATALOGUE, environment
 
+    every: dict[str, Any] = {**CATALOGUE, **FUNCTION_CATALOGUE}
     if parsed.name:
         kind = environment(parsed.name)
         if parsed.json:
@@ -58,10 +61,10 @@ def environments(parsed: argparse.Namespace, _: list[str]) -> int:
             _print_options(kind)
         return 0
     if parsed.json:
-        print_json({"environments": [{"name": kind.slug, "summary": kind.summary} for kind in CATALOGUE.values()]})
+        print_json({"environments": [{"name": kind.slug, "summary": kind.summary} for kind in every.values()]})
         return 0
-    room = max(14, *map(len, CATALOGUE)) + 2
-    for kind in CATALOGUE.values():
+    room = max(14, *map(len, every)) + 2
+    for kind in every.values():
         print(f"{kind.slug:<{room}}{kind.summary}")
     print("\n`tacit environments NAME` lists the options of one.")
     return 0
@@ -71,15 +74,21 @@ def privacy(parsed: argparse.Namespace, rest: list[str]) -> int:
     """`tacit privacy POLICY`."""
     import numpy as np
 
-    from tacit.policies.catalogue import policy
+    from tacit.environments import RKHS
+    from tacit.policies.catalogue import FUNCTIONS, policy
 
     kind = policy(parsed.policy)
     settings = read_settings(rest, parsed.set)
     refuse_unknown(settings, kind)
     if "dim" in fields(kind):
         settings = {"dim": str(_CARD_DIM), **settings}
-    config: Policy = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")
-    card = config.offered(np.eye(_CARD_DIM)).card()
+    config = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")
+    if kind.slug in FUNCTIONS:
+        # Their noise does depend on boxes, kernel and horizon: where they were not given the card is of a plain world.
+        config = config.in_world(**RKHS().public(), horizon=_CARD_RECORDS)
+        card = config.card()
+    else:
+        card = config.offered(np.eye(_CARD_DIM)).card()
     if parsed.json:
         print_json({**card.to_dict(), "settings": config.to_dict()})
     else:
@@ -87,7 +96,7 @@ def privacy(parsed: argparse.Namespace, rest: list[str]) -> int:
     return 0
 
 
-def _policy_facts(kind: type[Policy]) -> dict[str, Any]:
+def _policy_facts(kind: Any) -> dict[str, Any]:
     return {
         "name": kind.slug,
         "class": f"tacit.{kind.__name__}",
@@ -98,7 +107,7 @@ def _policy_facts(kind: type[Policy]) -> dict[str, Any]:
     }
 
 
-def _describe_options(kind: type[Policy] | type[Environment]) -> list[dict[str, Any]]:
+def _describe_options(kind: type[Settings]) -> list[dict[str, Any]]:
     return [
         {
             "option": f"--{name.replace('_', '-')}",
@@ -111,7 +120,7 @@ def _describe_options(kind: type[Policy] | type[Environment]) -> list[dict[str, 
     ]
 
 
-def _print_options(kind: type[Policy] | type[Environment]) -> None:
+def _print_options(kind: type[Settings]) -> None:
     from tacit.report.tables import table
 
     print(f"{kind.slug}: {kind.summary}\n")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import build, fields, print_json, read_settings, refuse_unknown
+from tacit.cli.predictions import Asked, compare_predictions, read_ways, run_predictions
 
 if TYPE_CHECKING:
     from tacit.core.policy import Policy
@@ -20,7 +21,10 @@ def run(parsed: argparse.Namespace, rest: list[str]) -> int:
     from tacit.report.tables import number
     from tacit.simulation.result import check_table_path
 
-    world, [(label, config)] = _configure(parsed, rest, [parsed.policy])
+    world, asked = _configure(parsed, rest, [parsed.policy])
+    if isinstance(asked[0], Asked):
+        return run_predictions(parsed, world, asked[0])
+    [(label, config)] = asked
     if parsed.output:
         check_table_path(parsed.output)
     result = _simulate(parsed, world, label, config)
@@ -45,9 +49,11 @@ def compare(parsed: argparse.Namespace, rest: list[str]) -> int:
     """`tacit compare POLICY…`. One policy after the other: the speed of each is its own, with nothing beside it."""
     from tacit.report.comparison import Comparison
 
-    world, policies = _configure(parsed, rest, parsed.policy)
+    world, asked = _configure(parsed, rest, parsed.policy)
+    if isinstance(asked[0], Asked):
+        return compare_predictions(parsed, world, asked)
     results = []
-    for label, config in policies:
+    for label, config in asked:
         # Widths are comparable only at the same failure probability: the paper's 1/n, unless one was given.
         fair = config if getattr(config, "failure", 0.0) is not None else _with_failure(config, 1 / parsed.rounds)
         results.append(_simulate(parsed, world, label, fair))
@@ -69,29 +75,37 @@ def compare(parsed: argparse.Namespace, rest: list[str]) -> int:
     return 130 if results[-1].interrupted else 0
 
 
-def _configure(
-    parsed: argparse.Namespace, rest: list[str], names: Sequence[str]
-) -> tuple[Environment, list[tuple[str, Policy]]]:
-    """The environment and the labelled policies that a command line asks for."""
-    from tacit.environments import environment
+def _configure(parsed: argparse.Namespace, rest: list[str], names: Sequence[str]) -> tuple[Any, list[Any]]:
+    """The environment that a command line asks for, and its policies: with their labels, or as `Asked` where they are
+    learners of functions."""
+    from tacit.environments import FUNCTION_CATALOGUE, environment, refuse_other_world
     from tacit.policies.catalogue import policy
 
-    world_kind = environment(parsed.environment)
-    kinds, own = [], []
+    world_kind: Any = environment(parsed.environment)
+    functions = world_kind.slug in FUNCTION_CATALOGUE
+    common = read_settings(rest, parsed.set)
+    ways = common.pop("ways", None) if functions else None
+    kinds: list[Any] = []
+    own, own_ways = [], []
     for name in names:
         slug, _, options = name.partition(":")
         kinds.append(policy(slug))
+        refuse_other_world(kinds[-1], world_kind)
         own.append(read_settings([], options.split(",") if options else []))
+        own_ways.append(own[-1].pop("ways", ways) if functions else None)
         refuse_unknown(own[-1], kinds[-1])
-    common = read_settings(rest, parsed.set)
     refuse_unknown(common, *kinds, world_kind)
-    world: Environment = build(world_kind, common, f"`tacit environments {world_kind.slug}` lists the options.")
-    policies = []
-    for kind, extra in zip(kinds, own, strict=True):
-        settings = {**_shape(kind, world), **common, **extra}
+    world = build(world_kind, common, f"`tacit environments {world_kind.slug}` lists the options.")
+    # What a world of functions has too (kernel, contexts) is the world's, and the policy is told by it; a policy that
+    # shall believe something else is given it after a colon.
+    common = {name: text for name, text in common.items() if not (functions and name in fields(world_kind))}
+    asked: list[Any] = []
+    for kind, extra, its_ways in zip(kinds, own, own_ways, strict=True):
+        settings = {**(_shape(kind, world) if not functions else {}), **common, **extra}
         label = " ".join([kind.slug, *(f"{key}={value}" for key, value in extra.items())])
-        policies.append((label, build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")))
-    return world, policies
+        config = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")
+        asked.append(Asked(label, config, read_ways(its_ways)) if functions else (label, config))
+    return world, asked
 
 
 def _shape(kind: type[Policy], world: Environment) -> dict[str, str]:

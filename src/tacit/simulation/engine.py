@@ -24,7 +24,7 @@ from tacit._validate import one_of, whole
 from tacit.core.learner import ENVIRONMENT, POLICY
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
-from tacit.environments import Environment
+from tacit.environments import Environment, refuse_other_world
 from tacit.errors import BadInput, HorizonSpent, Interrupted
 from tacit.noise import stream
 from tacit.simulation.episodes import NO_RECORD, refuse_rounds_only, run_episodes
@@ -273,6 +273,7 @@ def _compile(one: _Running, stop: threading.Event, bar: Bar) -> None:
 
 def _prepare(job: Job) -> _Running:
     environment = job.environment
+    refuse_other_world(job.config, environment)
     actions, config = environment.fixed_actions, job.bound
     plan = config.plan()
     dim = getattr(config, "dim", None)
