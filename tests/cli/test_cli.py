@@ -145,6 +145,17 @@ def test_run_in_words_and_its_table(capsys, tmp_path):
     assert path.exists()
 
 
+def test_policies_over_a_list_are_compared_in_a_world_that_has_one(capsys, tmp_path):
+    """They take its list; the page has the card of each."""
+    words = ["compare", "ucb1:doubling=true", "renyi-ucb", "laplace-ucb", "--environment", "arms", "--epsilon", "1"]
+    where = ["--delta", "1e-6", "--rounds", "1000", "--trials", "2", "--by", "episodes", "--output", str(tmp_path)]
+    found = facts(capsys, *words, *where)
+    assert len(found["results"]) == 3
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Privacy card: renyi-ucb" in page
+    assert "Privacy card: laplace-ucb" in page
+
+
 def test_compare_writes_table_figure_and_page(capsys, tmp_path):
     policies = ["linucb", "joint-linucb", "joint-linucb:releases=tree"]
     arguments = [*policies, *PROMISE, *SHORT, "--horizon", "200", "--output", str(tmp_path)]

@@ -92,7 +92,7 @@ class Comparison:
             Section("Final regret", head=_HEAD, rows=self._rows(), right=_RIGHT, paragraphs=self._reading()),
         ]
         for result in self.results:
-            card = result.config.card(seeded=True)
+            card = result.bound.card(seeded=True)
             sections.append(Section(f"Privacy card: {result.label}", text=card.text()))
         settings = [[result.label, key, repr(value)] for result in self.results for key, value in _settings(result)]
         sections.append(Section("Settings", head=("policy", "setting", "value"), rows=settings))

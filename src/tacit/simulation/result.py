@@ -43,6 +43,12 @@ class Result:
     by: str = "rounds"  # or "episodes": how it was simulated
 
     @property
+    def bound(self) -> Policy:
+        """The configuration, with the environment's list of actions where it has none of its own."""
+        actions = self.environment.fixed_actions
+        return self.config if actions is None else self.config.offered(actions)
+
+    @property
     def trials(self) -> int:
         """How many trials have finished."""
         return len(self.trial_numbers)
