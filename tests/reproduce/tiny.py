@@ -8,6 +8,8 @@ from tacit.reproduce.joint_dp.orthogonal import Prices
 from tacit.reproduce.joint_dp.over_time import Gaps
 from tacit.reproduce.joint_dp.plain_dp import Epsilons
 from tacit.reproduce.joint_dp.shift import Shifts
+from tacit.reproduce.kernel.predictions import Counts
+from tacit.reproduce.kernel.rates import Horizons as Records
 from tacit.reproduce.local.combination import Bases
 from tacit.reproduce.local.eigenvalues import Arms
 from tacit.reproduce.local.over_time import Budgets
@@ -51,4 +53,6 @@ TINY = {
     "renyi/linpriv": Horizons(
         **SMALL, rounds=600, horizons=(200, 400, 600), promises=("ρ = 10",), arms=2, context_dim=2
     ),
+    "kernel/rates": Records(**SMALL, rounds=400, horizons=(200, 400), budgets=(1.0,), features=25),
+    "kernel/predictions": Counts(**SMALL, rounds=300, horizons=(200, 300), counts=(1, 10)),
 }

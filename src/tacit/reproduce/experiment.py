@@ -16,7 +16,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from tacit.report.tables import number, table
-from tacit.simulation import Job, Result
+from tacit.reproduce.predicting import PredictionJob
+from tacit.simulation import Job, PredictionResult, Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,6 +133,7 @@ class Evidence(Generic[ScaleT]):
     scale: ScaleT
     seed: int
     results: Mapping[str, Result]  # by the name `jobs` gave them
+    predictions: Mapping[str, PredictionResult] = field(default_factory=dict)  # by the name `predictions` gave them
 
 
 class Experiment(ABC, Generic[ScaleT]):
@@ -161,6 +163,10 @@ class Experiment(ABC, Generic[ScaleT]):
     @abstractmethod
     def jobs(self, scale: ScaleT, seed: int) -> dict[str, Job]:
         """The runs, by name. May be empty."""
+
+    def predictions(self, scale: ScaleT, seed: int) -> dict[str, PredictionJob]:
+        """The runs of function learners, by names that no run of `jobs` has."""
+        return {}
 
     @abstractmethod
     def measure(self, evidence: Evidence[ScaleT]) -> Table:

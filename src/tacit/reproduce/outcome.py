@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tacit._version import __version__
 from tacit.report.page import Section, write_page
 from tacit.reproduce.experiment import By, Experiment, Scale, Table, Verdict
-from tacit.reproduce.store import write_whole
-from tacit.simulation import Result
+from tacit.reproduce.store import AnyResult, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +28,7 @@ class Outcome:
     scale: Scale
     seed: int
     command: str
-    results: Mapping[str, Result]
+    results: Mapping[str, AnyResult]
     table: Table
     verdicts: Sequence[Verdict]
     found: int  # runs stored by an earlier call

@@ -13,14 +13,18 @@ from tacit.errors import BadInput, Interrupted
 from tacit.report.tables import number
 from tacit.reproduce.experiment import Evidence, Experiment, Scale
 from tacit.reproduce.joint_dp import EXPERIMENTS as JOINT_DP
+from tacit.reproduce.kernel import EXPERIMENTS as KERNEL
 from tacit.reproduce.local import EXPERIMENTS as LOCAL
 from tacit.reproduce.outcome import Outcome
+from tacit.reproduce.predicting import PredictionJob
 from tacit.reproduce.renyi import EXPERIMENTS as RENYI
-from tacit.reproduce.store import Damaged, Store
-from tacit.simulation import Job, Result, simulate_all
+from tacit.reproduce.store import AnyJob, AnyResult, Damaged, Store
+from tacit.simulation import Job, PredictionResult, Result, simulate_all
 
 #: Every experiment by its name.
-EXPERIMENTS: Mapping[str, Experiment[Any]] = {experiment.name: experiment for experiment in (*JOINT_DP, *LOCAL, *RENYI)}
+EXPERIMENTS: Mapping[str, Experiment[Any]] = {
+    experiment.name: experiment for experiment in (*JOINT_DP, *LOCAL, *RENYI, *KERNEL)
+}
 
 #: Seeds from here on are for tuning: what was chosen on a seed must not be reported on it.
 SEED_LIMIT = 10**6
@@ -60,14 +64,19 @@ def run(
         raise BadInput(f"Expected a folder to write to, got the file {str(folder)!r}.")
     tell = say or (lambda _: None)
     began = time.perf_counter()
-    jobs = experiment.jobs(chosen, seed)
+    jobs: dict[str, AnyJob] = {**experiment.jobs(chosen, seed), **experiment.predictions(chosen, seed)}
     store = Store(folder / "runs")
     tell(f"{experiment.name}: {experiment.describe(chosen)}")
     results, edited = ({}, 0) if fresh else _look_up(store, jobs, tell)
     found = len(results)
     _run_the_rest(store, jobs, results, threads, progress, tell)
     results = {label: results[label] for label in jobs}
-    evidence = Evidence(chosen, seed, results)
+    evidence = Evidence(
+        chosen,
+        seed,
+        {label: result for label, result in results.items() if isinstance(result, Result)},
+        {label: result for label, result in results.items() if isinstance(result, PredictionResult)},
+    )
     outcome = Outcome(
         experiment=experiment,
         scale=chosen,
@@ -93,9 +102,9 @@ def _scale(experiment: Experiment[Any], scale: str | Scale, trials: int | None) 
     return chosen if trials is None else dataclasses.replace(chosen, trials=whole("trials", trials))
 
 
-def _look_up(store: Store, jobs: Mapping[str, Job], tell: Callable[[str], None]) -> tuple[dict[str, Result], int]:
+def _look_up(store: Store, jobs: Mapping[str, AnyJob], tell: Callable[[str], None]) -> tuple[dict[str, AnyResult], int]:
     """Runs of before, and how many of them come from sources that have been edited since."""
-    results: dict[str, Result] = {}
+    results: dict[str, AnyResult] = {}
     edited = damaged = 0
     for label, job in jobs.items():
         try:
@@ -115,8 +124,8 @@ def _look_up(store: Store, jobs: Mapping[str, Job], tell: Callable[[str], None])
 
 def _run_the_rest(
     store: Store,
-    jobs: Mapping[str, Job],
-    results: dict[str, Result],
+    jobs: Mapping[str, AnyJob],
+    results: dict[str, AnyResult],
     threads: int | None,
     progress: bool | None,
     tell: Callable[[str], None],
@@ -126,22 +135,39 @@ def _run_the_rest(
     if missing:
         tell(f"running {missing[0]}")
 
-    def finished(index: int, result: Result) -> None:
-        label = missing[index]
+    def finished(label: str, result: AnyResult) -> None:
         store.keep(jobs[label], result)
         results[label] = result
-        error = "" if result.regret_se is None else f" ± {number(result.regret_se, 2)}"
         left = [other for other in missing if other not in results]
         then = f"; running {left[0]}" if left else ""
-        tell(
-            f"{len(results)} of {len(jobs)} runs: {label}: regret {number(result.regret_mean)}{error} "
-            f"({result.seconds:.1f} s){then}"
-        )
+        tell(f"{len(results)} of {len(jobs)} runs: {label}: {_came_out(result)} ({result.seconds:.1f} s){then}")
 
+    played = {label: job for label in missing if isinstance(job := jobs[label], Job)}
+    labels = list(played)
     try:
-        simulate_all([jobs[label] for label in missing], threads=threads, progress=progress, finished=finished)
-    except Interrupted:
+        simulate_all(
+            list(played.values()),
+            threads=threads,
+            progress=progress,
+            finished=lambda index, result: finished(labels[index], result),
+        )
+        for label in missing:
+            job = jobs[label]
+            if isinstance(job, PredictionJob):
+                result = job.run(threads=threads, progress=progress)
+                if result.interrupted:
+                    raise Interrupted(label)
+                finished(label, result)
+    except (Interrupted, KeyboardInterrupt):
         raise Interrupted(
             f"Stopped by hand: {len(results)} of {len(jobs)} runs are stored in {store.folder}. "
             "The same command goes on from there."
         ) from None
+
+
+def _came_out(result: AnyResult) -> str:
+    if isinstance(result, Result):
+        what, mean, error = "regret", result.regret_mean, result.regret_se
+    else:
+        what, mean, error = "error rate", result.error_rate, result.error_rate_se
+    return f"{what} {number(mean)}" + ("" if error is None else f" ± {number(error, 2)}")

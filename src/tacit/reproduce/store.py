@@ -2,7 +2,8 @@
 
 A run lives in a folder named by a hash of everything its numbers follow from: the settings of policy and environment,
 rounds, trials, seed, the version of tacit, and the params that were worked out from the settings (a noise scale that
-is calibrated differently makes another run, whatever the version says). Two files: `curves.npz`, and `run.json`, which
+is calibrated differently makes another run, whatever the version says). Runs of function learners live beside those
+with regret. Two files: `curves.npz`, and `run.json`, which
 is written last and holds the other's digest. What does not fit together is not used.
 """
 
@@ -17,12 +18,13 @@ import zipfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tacit._version import __version__
-from tacit.simulation import Job, Result
+from tacit.reproduce.predicting import PredictionJob, kept
+from tacit.simulation import Job, PredictionResult, Result
 from tacit.simulation.engine import checkpoints
 
 #: Changes when stored runs of before can no longer be read.
@@ -30,7 +32,22 @@ _FORMAT = 1
 _CURVES, _FACTS = "curves.npz", "run.json"
 
 #: Rooms whose text decides what a run gives.
-_DECISIVE = ("core", "environments", "estimators", "linalg.py", "mechanisms", "noise", "policies", "simulation/loop.py")
+_DECISIVE = (
+    "core",
+    "environments",
+    "estimators",
+    "kernels",
+    "linalg.py",
+    "mechanisms",
+    "noise",
+    "policies",
+    "simulation/loop.py",
+    "simulation/opened.py",
+    "simulation/predictions.py",
+)
+
+AnyJob: TypeAlias = Job | PredictionJob
+AnyResult: TypeAlias = Result | PredictionResult
 
 
 class Damaged(Exception):
@@ -41,7 +58,7 @@ class Damaged(Exception):
 class Stored:
     """A run that was found."""
 
-    result: Result
+    result: AnyResult
     same_sources: bool  # made by exactly the sources that are installed now
 
 
@@ -51,7 +68,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def find(self, job: Job) -> Stored | None:
+    def find(self, job: AnyJob) -> Stored | None:
         """The run if it was stored; None if not; `Damaged` if what is stored cannot be trusted."""
         place = self.folder / key(job)
         if not place.exists():
@@ -61,40 +78,31 @@ class Store:
             raw = (place / _CURVES).read_bytes()
             if facts["digest"] != hashlib.sha256(raw).hexdigest() or facts["settings"] != _settings(job):
                 raise Damaged(place.name)
-            with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-                marks, curves, counters = arrays["checkpoints"], arrays["curves"], arrays["counters"]
-            if not np.array_equal(marks, checkpoints(job.rounds)) or curves.shape != (job.trials, len(marks)):
-                raise Damaged(place.name)
-            result = Result(
-                config=job.config,
-                environment=job.environment,
-                rounds=job.rounds,
-                trials_asked=job.trials,
-                seed=job.seed,
-                label=job.name,
-                by=job.by,
-                trial_numbers=tuple(range(job.trials)),
-                checkpoints=marks,
-                curves=curves,
-                counters=counters,
-                guarantee=job.bound.plan().guarantee.with_seed(),
-                seconds=float(facts["seconds"]),
-            )
+            with np.load(io.BytesIO(raw), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            result = _played(job, arrays, facts) if isinstance(job, Job) else job.restored(arrays, facts)
             return Stored(result, same_sources=facts["sources"] == _sources())
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as problem:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as problem:
             raise Damaged(place.name) from problem
 
-    def keep(self, job: Job, result: Result) -> Path:
+    def keep(self, job: AnyJob, result: AnyResult) -> Path:
         """Store a finished run; a crash at any moment leaves the old one, the new one, or one that is not used."""
         place = self.folder / key(job)
         place.mkdir(parents=True, exist_ok=True)
+        arrays: dict[str, Any]
+        more: dict[str, Any]
+        if isinstance(result, Result):
+            arrays, more = {name: getattr(result, name) for name in ("checkpoints", "curves", "counters")}, {}
+        else:
+            arrays, more = kept(result)
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, checkpoints=result.checkpoints, curves=result.curves, counters=result.counters)
+        np.savez_compressed(buffer, **arrays)
         raw = buffer.getvalue()
         facts = {
             "label": result.label,
             "settings": _settings(job),
             "seconds": result.seconds,
+            **more,
             "sources": _sources(),
             "digest": hashlib.sha256(raw).hexdigest(),
         }
@@ -103,7 +111,28 @@ class Store:
         return place
 
 
-def key(job: Job) -> str:
+def _played(job: Job, arrays: dict[str, Any], facts: dict[str, Any]) -> Result:
+    marks, curves = arrays["checkpoints"], arrays["curves"]
+    if not np.array_equal(marks, checkpoints(job.rounds)) or curves.shape != (job.trials, len(marks)):
+        raise ValueError(curves.shape)
+    return Result(
+        config=job.config,
+        environment=job.environment,
+        rounds=job.rounds,
+        trials_asked=job.trials,
+        seed=job.seed,
+        label=job.name,
+        by=job.by,
+        trial_numbers=tuple(range(job.trials)),
+        checkpoints=marks,
+        curves=curves,
+        counters=arrays["counters"],
+        guarantee=job.bound.plan().guarantee.with_seed(),
+        seconds=float(facts["seconds"]),
+    )
+
+
+def key(job: AnyJob) -> str:
     """The name of a run: equal for equal runs, different for any others."""
     return hashlib.sha256(json.dumps(_settings(job), sort_keys=True).encode()).hexdigest()[:24]
 
@@ -122,7 +151,13 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
-def _settings(job: Job) -> dict[str, Any]:
+def _settings(job: AnyJob) -> dict[str, Any]:
+    own: dict[str, Any]
+    if isinstance(job, Job):
+        # Stored runs from before `by` could be said stay valid.
+        own = {**({} if job.by == "rounds" else {"by": job.by}), "params": _digest(job.bound.plan().params)}
+    else:
+        own = {"ways": job.ways, "params": _digest(job.worked_out())}
     settings = {
         "format": _FORMAT,
         "version": __version__,
@@ -131,8 +166,7 @@ def _settings(job: Job) -> dict[str, Any]:
         "rounds": job.rounds,
         "trials": job.trials,
         "seed": job.seed,
-        **({} if job.by == "rounds" else {"by": job.by}),  # stored runs from before it could be said stay valid
-        "params": _digest(job.bound.plan().params),
+        **own,
     }
     # As it will be read back: tuples are lists in JSON.
     plain: dict[str, Any] = json.loads(json.dumps(settings, allow_nan=False))
