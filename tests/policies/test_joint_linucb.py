@@ -221,6 +221,7 @@ def regret(config, environment, rounds, trials=12, seed=2018):
     return tacit.simulate(config, environment, rounds, trials, seed)
 
 
+@pytest.mark.long
 def test_regret_on_the_sphere_is_what_the_calibrations_promise():
     """ε = 1, δ = 0.1, gap 0.1, theory width, same α, 2·10⁵ rounds, ten trials of seed 1."""
     rounds, world = 200_000, Sphere(dim=5, gap=0.1)
