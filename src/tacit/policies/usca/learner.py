@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats
-from tacit._validate import positive, real
-from tacit.core.functions import FunctionLearner
-from tacit.core.learner import POLICY
-from tacit.errors import BadInput, BudgetSpent, HorizonSpent
+from tacit._validate import positive
+from tacit.errors import BadInput, BudgetSpent
 from tacit.mechanisms.exponential import diameter, draw_by_rejection, draw_candidate, published_rate, range_rate
-from tacit.noise.plain import Numbers
+from tacit.policies.usca.exploring import ExploringLearner
 from tacit.policies.usca.function import FeatureFunction, as_actions, as_context, pairs
-from tacit.policies.usca.records import Domain, records_of
-from tacit.privacy.card import Card
+from tacit.policies.usca.records import Domain
 from tacit.privacy.event import ExponentialEvent, GaussianEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger
@@ -31,32 +27,16 @@ if TYPE_CHECKING:
 _LEAST_SHARE = 0.01
 
 
-@dataclass(frozen=True, repr=False)
-class FunctionDiagnostics:
-    """VAULT: these numbers depend on people's data and are not covered by the guarantee. Do not publish them."""
-
-    rows: int
-    clipped_contexts: int
-    clipped_actions: int
-    clipped_rewards: int
-    releases: int
-
-    def __repr__(self) -> str:
-        facts = ", ".join(f"{name}={value}" for name, value in vars(self).items())
-        return f"FunctionDiagnostics(VAULT, not private, do not publish: {facts})"
-
-
-class USCALearner(FunctionLearner):
+class USCALearner(ExploringLearner):
     """A policy at work. `choose` reads nothing, `learn` writes the vault, and what leaves it is in the ledger first."""
 
     def __init__(self, config: USCA, *, seed: int | None, trial: int = 0) -> None:
-        super().__init__()
-        self._config, self._public = config, config.public
-        self._numbers = Numbers(seed, trial, POLICY)
-        self._domain = Domain(self._public.actions, self._public.contexts, config.middle, config.bound)
+        public = config.public
+        domain = Domain(public.actions, public.contexts, config.middle, config.bound)
+        super().__init__(config, domain, seed=seed, trial=trial)
+        self._config, self._public = config, public
         self._sum = np.zeros(self._public.size)  # v; the exact form keeps its records instead
         self._kept: list[tuple[Floats, float]] = []
-        self._rows = self._moved_contexts = self._moved_actions = self._moved_rewards = 0
         self._ledger = Ledger(config.promise, trust=config.trust, protects=config.protects)
         self._asked: Floats | None = None  # the candidates of this budget
 
@@ -68,12 +48,6 @@ class USCALearner(FunctionLearner):
         return self._config
 
     @property
-    def guarantee(self) -> Guarantee:
-        """What is promised to whoever it learns from, for all that will ever be released."""
-        found = self._config.guarantee
-        return found.with_seed() if self._numbers.seeded else found
-
-    @property
     def spent(self) -> Guarantee:
         """What has been released so far costs this much."""
         return self._ledger.guarantee
@@ -83,63 +57,14 @@ class USCALearner(FunctionLearner):
         """What can still be spent: on one function, or on one draw."""
         return self._ledger.left
 
-    def card(self) -> Card:
-        """The privacy card of this learner."""
-        return self._config.card(seeded=self._numbers.seeded)
+    def _released(self) -> int:
+        return len(self._ledger.events)
 
-    def diagnostics(self) -> FunctionDiagnostics:
-        """Counts for the operator's eyes only: they come from the vault and are not private."""
-        with self._lock:
-            return FunctionDiagnostics(
-                rows=self._rows,
-                clipped_contexts=self._moved_contexts,
-                clipped_actions=self._moved_actions,
-                clipped_rewards=self._moved_rewards,
-                releases=len(self._ledger.events),
-            )
-
-    # Learning ---------------------------------------------------------------------------------------------------
-
-    def choose(self, context: ArrayLike | None = None) -> Floats:
-        """The action to take while learning: uniform on its box, whatever the context and whatever was learned."""
-        if context is not None:
-            if self._public.contexts is None:
-                raise BadInput("Expected no context, got one: there are none here (context_box=None).")
-            as_context(context, self._public.contexts)  # refuses what cannot be one
-        with self._lock:
-            places = self._numbers.uniforms(1, self._public.actions.dim)
-        found: Floats = self._public.actions.from_unit(places)[0]
-        return found
-
-    def learn(self, action: ArrayLike, reward: float, context: ArrayLike | None = None) -> None:
-        """Learn that `action` earned `reward` in `context`. Any time after the choice, in any order, each once.
-
-        What lies outside its box or bound is moved to it, and counted. Whether a record comes must not depend on what
-        is in it: where the reward never comes, learn the middle of its interval.
-        """
-        actions = np.atleast_1d(np.asarray(action))[None, ...]
-        contexts = None if context is None else np.atleast_1d(np.asarray(context))[None, ...]
-        self.learn_many(actions, np.array([real("reward", reward)]), contexts)
-
-    def learn_many(self, actions: ArrayLike, rewards: ArrayLike, contexts: ArrayLike | None = None) -> None:
-        """Learn n records at once: actions (n, d), rewards (n,), contexts (n, c). If one is bad, none is learned."""
-        public, config = self._public, self._config
-        found = records_of(self._domain, actions, rewards, contexts)
-        with self._lock:
-            if self._rows + len(found.points) > config.records:
-                raise HorizonSpent(
-                    f"Expected at most {config.records - self._rows:,} more of {config.records:,} records, got "
-                    f"{len(found.points):,}. The operator is made for the declared horizon: start a new learner for "
-                    "more."
-                )
-            if public.operator is None:
-                self._kept.extend(zip(found.points, found.rewards.tolist(), strict=True))
-            else:
-                self._sum += public.operator.weighted_sum(found.points, found.rewards, public.leverage)
-            self._rows += len(found.points)
-            self._moved_actions += found.moved_actions
-            self._moved_contexts += found.moved_contexts
-            self._moved_rewards += found.moved_rewards
+    def _absorb(self, points: Floats, rewards: Floats) -> None:
+        if self._public.operator is None:
+            self._kept.extend(zip(points, rewards.tolist(), strict=True))
+        else:
+            self._sum += self._public.operator.weighted_sum(points, rewards, self._public.leverage)
 
     # The two doors ----------------------------------------------------------------------------------------------
 

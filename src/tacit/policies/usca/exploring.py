@@ -1,0 +1,118 @@
+"""What learners of functions have in common: even exploration, and records that are checked, counted and not kept."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit._types import Floats
+from tacit._validate import real
+from tacit.core.functions import FunctionLearner
+from tacit.core.learner import POLICY
+from tacit.errors import BadInput, HorizonSpent
+from tacit.noise.plain import Numbers
+from tacit.policies.usca.function import as_context
+from tacit.policies.usca.records import Domain, records_of
+from tacit.policies.usca.shared import KernelPolicy
+from tacit.privacy.card import Card
+from tacit.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True, repr=False)
+class FunctionDiagnostics:
+    """VAULT: these numbers depend on people's data and are not covered by the guarantee. Do not publish them."""
+
+    rows: int
+    clipped_contexts: int
+    clipped_actions: int
+    clipped_rewards: int
+    releases: int
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+        return f"FunctionDiagnostics(VAULT, not private, do not publish: {facts})"
+
+
+class ExploringLearner(FunctionLearner):
+    """A learner at work: exploration is even unless it says otherwise."""
+
+    def __init__(self, config: KernelPolicy, domain: Domain, *, seed: int | None, trial: int = 0) -> None:
+        super().__init__()
+        self._settings, self._domain = config, domain
+        self._numbers = Numbers(seed, trial, POLICY)
+        self._rows = self._moved_contexts = self._moved_actions = self._moved_rewards = 0
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to whoever it learns from, for all that will ever be released."""
+        found = self._settings.guarantee
+        return found.with_seed() if self._numbers.seeded else found
+
+    def card(self) -> Card:
+        """The privacy card of this learner."""
+        return self._settings.card(seeded=self._numbers.seeded)
+
+    def diagnostics(self) -> FunctionDiagnostics:
+        """Counts for the operator's eyes only: they come from the vault and are not private."""
+        with self._lock:
+            return FunctionDiagnostics(
+                rows=self._rows,
+                clipped_contexts=self._moved_contexts,
+                clipped_actions=self._moved_actions,
+                clipped_rewards=self._moved_rewards,
+                releases=self._released(),
+            )
+
+    def choose(self, context: ArrayLike | None = None) -> Floats:
+        """The action to take while learning: uniform on its box, whatever the context and whatever was learned."""
+        if context is not None:
+            self._context(context)  # refuses what cannot be one
+        with self._lock:
+            places = self._numbers.uniforms(1, self._domain.actions.dim)
+        found: Floats = self._domain.actions.from_unit(places)[0]
+        return found
+
+    def learn(self, action: ArrayLike, reward: float, context: ArrayLike | None = None) -> None:
+        """Learn that `action` earned `reward` in `context`. Any time after the choice, in any order, each once.
+
+        What lies outside its box or bound is moved to it, and counted. Whether a record comes must not depend on what
+        is in it: where the reward never comes, learn the middle of its interval.
+        """
+        actions = np.atleast_1d(np.asarray(action))[None, ...]
+        contexts = None if context is None else np.atleast_1d(np.asarray(context))[None, ...]
+        self.learn_many(actions, np.array([real("reward", reward)]), contexts)
+
+    def learn_many(self, actions: ArrayLike, rewards: ArrayLike, contexts: ArrayLike | None = None) -> None:
+        """Learn n records at once: actions (n, d), rewards (n,), contexts (n, c). If one is bad, none is learned."""
+        found = records_of(self._domain, actions, rewards, contexts)
+        limit = self._settings.horizon
+        with self._lock:
+            if limit is not None and self._rows + len(found.points) > limit:
+                raise HorizonSpent(
+                    f"Expected at most {limit - self._rows:,} more of {limit:,} records, got {len(found.points):,}. "
+                    "Start a new learner with a longer horizon."
+                )
+            self._absorb(found.points, found.rewards)
+            self._rows += len(found.points)
+            self._moved_actions += found.moved_actions
+            self._moved_contexts += found.moved_contexts
+            self._moved_rewards += found.moved_rewards
+
+    @abstractmethod
+    def _absorb(self, points: Floats, rewards: Floats) -> None:
+        """Add records that have been checked and centred."""
+
+    @abstractmethod
+    def _released(self) -> int:
+        """How many releases there have been."""
+
+    def _context(self, context: ArrayLike | None) -> Floats | None:
+        """One context in its box, shape (1, c); None where there are none."""
+        if self._domain.contexts is not None:
+            return as_context(context, self._domain.contexts)[0]
+        if context is not None:
+            raise BadInput("Expected no context, got one: there are none here (context_box=None).")
+        return None
