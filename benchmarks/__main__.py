@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import (
     agreement,
     arms,
+    audits,
     compile_times,
     design,
     device,
@@ -44,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "gope",
         "oful",
         "rkhs",
+        "audits",
         "large",
         "compile_times",
         "memory",
@@ -66,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "gope": gope.measure,
         "oful": oful.measure,
         "rkhs": rkhs.measure,
+        "audits": audits.measure,
         "large": large.measure,
         "compile_times": compile_times.measure,
         "memory": partial(memory.measure, rounds=options.rounds),

@@ -18,6 +18,9 @@ from tacit._version import __version__
 
 if TYPE_CHECKING:
     from tacit import environments, errors, features, kernels, reproduce
+    from tacit.auditing.black_box import audit_black_box
+    from tacit.auditing.result import Audit
+    from tacit.auditing.run import audit
     from tacit.core.checkpoint import new_key, resume
     from tacit.core.decisions import Decision
     from tacit.core.device import Device
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AnytimeLinUCB": "tacit.policies.online",
+    "Audit": "tacit.auditing",
     "Card": "tacit.privacy.card",
     "Combiner": "tacit.policies.online",
     "ContextBlind": "tacit.policies.context_blind",
@@ -82,6 +86,8 @@ _HOMES = {
     "SuccessiveElimination": "tacit.policies.episodic",
     "UCB1": "tacit.policies.episodic",
     "USCA": "tacit.policies.usca",
+    "audit": "tacit.auditing",
+    "audit_black_box": "tacit.auditing",
     "environments": "",
     "errors": "",
     "features": "",
@@ -99,6 +105,7 @@ __all__ = [
     "UCB1",
     "USCA",
     "AnytimeLinUCB",
+    "Audit",
     "Card",
     "Combiner",
     "ContextBlind",
@@ -130,6 +137,8 @@ __all__ = [
     "Shuffler",
     "SuccessiveElimination",
     "__version__",
+    "audit",
+    "audit_black_box",
     "environments",
     "errors",
     "features",

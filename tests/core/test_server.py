@@ -8,6 +8,7 @@ import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -173,7 +174,11 @@ def spoiled(report):
     yield "nothing", None
 
 
-@pytest.mark.parametrize("why", [why for why, _ in spoiled(reports_of(CONFIG, 1)[0])])
+#: Enough of a report to name what can be wrong with one: a real one would be compiled for before any test runs.
+OUTLINE = {"id": "0" * 32, "stage": 0, "values": [0.5, 0.25], "contract": ""}
+
+
+@pytest.mark.parametrize("why", [why for why, _ in spoiled(OUTLINE)])
 def test_a_bad_report_is_refused_and_the_state_untouched(why):
     server = CONFIG.server()
     *taken, last = reports_of(CONFIG, 4)
@@ -257,7 +262,11 @@ def test_memory_is_bounded():
     assert len(server._order) == len(server._taken) == 10
 
 
-REPORT = reports_of(CONFIG, 1)[0]
+@cache
+def some_report() -> dict:
+    return reports_of(CONFIG, 1)[0]
+
+
 #: What a network may do: a new report under a view some reports old, or any earlier report once more.
 TRAFFIC = st.lists(st.tuples(st.booleans(), st.integers(0, 12)), max_size=60)
 
@@ -268,7 +277,7 @@ def taken_twice(server: Server, traffic: list[tuple[bool, int]]) -> int:
     taken: dict[str, int] = {}
     for fresh, number in traffic:
         if fresh or not sent:
-            sent.append({**REPORT, "id": f"{len(sent):032x}", "stage": max(0, server.stage - number)})
+            sent.append({**some_report(), "id": f"{len(sent):032x}", "stage": max(0, server.stage - number)})
             report = sent[-1]
         else:
             report = sent[-1 - number % len(sent)]
@@ -306,8 +315,8 @@ def test_a_report_that_came_late_is_remembered_as_long_as_it_is_fresh():
     """The bound is met: a report whose view is `memory` reports old is taken, and its repeat is refused to the end."""
     server = CONFIG.server(memory=4)
     for number in range(4):
-        server.receive({**REPORT, "id": f"{number:032x}", "stage": number})
-    late = {**REPORT, "id": "f" * 32, "stage": 0}
+        server.receive({**some_report(), "id": f"{number:032x}", "stage": number})
+    late = {**some_report(), "id": "f" * 32, "stage": 0}
     server.receive(late)
     with pytest.raises(StaleReport):
         server.receive(late)
@@ -315,7 +324,7 @@ def test_a_report_that_came_late_is_remembered_as_long_as_it_is_fresh():
 
 def test_reports_from_many_threads_are_each_taken_once():
     server = CONFIG.server()
-    reports = [{**REPORT, "id": f"{number:032x}"} for number in range(200)]
+    reports = [{**some_report(), "id": f"{number:032x}"} for number in range(200)]
 
     def work(_):
         taken = 0

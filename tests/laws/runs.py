@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit.core.learner import ENVIRONMENT, Learner
 from tacit.core.policy import Policy
-from tacit.core.round import learn_round
+from tacit.core.round import learn_checked
 from tacit.core.verbs import pay, show
 from tacit.environments import Environment
 from tacit.noise import stream
@@ -74,7 +74,7 @@ def first_release(config: Policy) -> int:
     vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
     noise = stream(1)
     for row in range(1, MOST_ROWS):
-        learn_round(plan.params, vault, view, row_of(config, view, axis(config, row)), 0.0, report, noise)
+        learn_checked(plan.params, vault, view, row_of(config, view, axis(config, row)), 0.0, report, noise)
         if view.stage[0]:
             return row
     raise AssertionError(f"{config!r} has released nothing in {MOST_ROWS} rows")

@@ -36,30 +36,29 @@ BAD_ROWS = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_ACTIONS)
-def test_bad_actions_are_refused_and_change_nothing(shown_config, case):
-    config = shown_config
-    make, message = BAD_ACTIONS[case]
-    learner = config.start(seed=1)
-    play(learner, 30, seed=1)
-    before, noise = contents(learner), [np.array(part) for part in learner._noise]
-    with pytest.raises(BadInput, match=message):
-        learner.choose(make(config.dim))
-    assert same(before, contents(learner))
-    assert same(noise, [np.array(part) for part in learner._noise])
+def everything(learner) -> list[np.ndarray]:
+    """Vault, view and noise."""
+    return [*contents(learner), *(np.array(part) for part in learner._noise)]
 
 
-@pytest.mark.parametrize("case", BAD_ROWS)
-def test_bad_rows_are_refused_and_change_nothing(shown_config, case):
-    config = shown_config
-    make, message = BAD_ROWS[case]
-    learner = config.start(seed=1)
+def test_bad_actions_are_refused_and_change_nothing(shown_config):
+    learner = shown_config.start(seed=1)
     play(learner, 30, seed=1)
-    before, noise = contents(learner), [np.array(part) for part in learner._noise]
-    with pytest.raises(BadInput, match=message):
-        learn_that(learner, *make(config.dim))
-    assert same(before, contents(learner))
-    assert same(noise, [np.array(part) for part in learner._noise])
+    before = everything(learner)
+    for case, (make, message) in BAD_ACTIONS.items():
+        with pytest.raises(BadInput, match=message):
+            learner.choose(make(shown_config.dim))
+        assert same(before, everything(learner)), case
+
+
+def test_bad_rows_are_refused_and_change_nothing(shown_config):
+    learner = shown_config.start(seed=1)
+    play(learner, 30, seed=1)
+    before = everything(learner)
+    for case, (make, message) in BAD_ROWS.items():
+        with pytest.raises(BadInput, match=message):
+            learn_that(learner, *make(shown_config.dim))
+        assert same(before, everything(learner)), case
 
 
 BAD_ARMS = {
@@ -74,20 +73,17 @@ BAD_ARMS = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_ARMS)
-def test_bad_arms_are_refused_and_change_nothing(listed_config, case):
-    arm, reward, message = BAD_ARMS[case]
-    if case == "too large":
-        arm = len(listed_config.fixed_actions)
+def test_bad_arms_are_refused_and_change_nothing(listed_config):
     learner = listed_config.start(seed=1)
     play(learner, 30, seed=1)
-    before, noise = contents(learner), [np.array(part) for part in learner._noise]
-    with pytest.raises(BadInput, match=message):
-        learn_that(learner, arm, reward)
+    before = everything(learner)
+    for case, (arm, reward, message) in BAD_ARMS.items():
+        with pytest.raises(BadInput, match=message):
+            learn_that(learner, len(listed_config.fixed_actions) if case == "too large" else arm, reward)
+        assert same(before, everything(learner)), case
     with pytest.raises(BadInput, match=r"choose\(\) without actions"):
         learner.choose(listed_config.fixed_actions)
-    assert same(before, contents(learner))
-    assert same(noise, [np.array(part) for part in learner._noise])
+    assert same(before, everything(learner))
 
 
 def test_a_seed_must_be_a_whole_number(config):

@@ -3,19 +3,24 @@
 import json
 import math
 import pickle
+from dataclasses import replace
 
 import pytest
 
+from tacit import __version__
 from tacit.errors import BadInput
 from tacit.privacy import (
+    BinomialSumEvent,
     Card,
     ConcentratedPromise,
     Event,
     ExactRelease,
+    ForkedEvent,
     GaussianEvent,
     Guarantee,
     LaplaceEvent,
     Neighbours,
+    PersonEvent,
     Promise,
     Protects,
     PurePromise,
@@ -46,7 +51,7 @@ def card_of(event: Event, claimed: Promise, *, unit: Unit | None = None, seeded:
         claimed.delta,
         seeded,
     )
-    return Card("JointLinUCB", "exact", guarantee, claimed, events=[event.describe()], **more)
+    return Card("JointLinUCB", "exact", guarantee, claimed, events=[event], **more)
 
 
 def exact(**more) -> Card:
@@ -94,7 +99,7 @@ def test_text_fits_in_a_hundred_columns_and_has_no_stray_spaces(card):
 
 def test_the_sections_come_in_order():
     lines = exact().text().splitlines()
-    titles = ["Promise", "In words", "Price", "Noise", "Assumptions", "Notes", "Not covered"]
+    titles = ["Promise", "In words", "Price", "Noise", "Adaptivity", "Assumptions", "Notes", "Audit", "Not covered"]
     assert [line for line in lines if line in titles] == titles
 
 
@@ -107,7 +112,11 @@ def test_the_text_says_what_is_promised_to_whom():
         "protects contexts and rewards",
         "neighbours replace one",
         "unit one round",
-        Trust.JOINT.meaning,
+        "contribution one round; how many a person has is not limited",
+        "Everybody else, alone or together, may see every released view",
+        "mechanism correlated Gaussian noise on prefix sums (buffered linear Toeplitz)",
+        "chosen after seeing everything released before",
+        "No audit is recorded on this card.",
         "first view 2",
         "Release times are public.",
         "Nothing else.",
@@ -218,6 +227,81 @@ def test_json_round_trips_without_nan_or_infinity(card):
     assert numbers | words <= set(facts)
 
 
+def test_json_carries_what_a_privacy_officer_asks_for():
+    facts = exact().to_dict()
+    assert facts["schema"] == "tacit-card-1"
+    assert facts["version"] == __version__
+    assert facts["contribution_bound"] == 1
+    assert facts["what"] == ["correlated Gaussian noise on prefix sums (buffered linear Toeplitz)"]
+    assert facts["in_words"] in flat(exact())
+    assert facts["protected_from"] in flat(exact())
+    assert facts["adaptivity"] in flat(exact())
+    assert facts["floating_point"] in flat(exact())
+    assert facts["published"] is facts["audit"] is facts["audit_differences"] is None
+    person = card_of(GaussianEvent(4.0, 1.0), Promise(2.0, 1e-6), unit=Unit.person(7))
+    assert person.to_dict()["contribution_bound"] == 7
+    assert "at most 7 rounds of a person, counted" in flat(person)
+
+
+def test_who_may_see_what_depends_on_who_is_trusted():
+    said = set()
+    for trust in (Trust.JOINT, Trust.CENTRAL, Trust.SHUFFLE, Trust.LOCAL):
+        guarantee = Guarantee.priced(
+            GaussianEvent(4.0, 1.0), trust=trust, protects=Protects.EVERYTHING, unit=Unit.round(), delta=1e-5
+        )
+        card = Card("any", "exact", guarantee)
+        said |= {card.protected_from, card.adaptivity}
+        assert "the contexts and rewards of one round" in card.protected_from
+        assert ("Nobody is trusted" in card.protected_from) == (trust is Trust.LOCAL)
+    assert len(said) == 8
+    assert OPEN.protected_from == "Nothing is protected from anybody."
+
+
+def test_mechanisms_are_named_once_also_inside_compound_events():
+    one, other = GaussianEvent(1.0, 1.0), LaplaceEvent(1.0, 1.0)
+    every = [ForkedEvent(PersonEvent(Together((one, other, one)), 2), 3), other]
+    card = Card("any", "exact", exact().guarantee, events=every)
+    assert card.what == ("Gaussian noise on one release", "Laplace noise on sums")
+    assert card.events == tuple(event.describe() for event in every)
+
+
+def test_sums_of_whole_numbers_have_no_floating_point_noise():
+    event = BinomialSumEvent(10**6, 10.0, 5, 1e-6)
+    guarantee = Guarantee.priced(
+        event, trust=Trust.SHUFFLE, protects=Protects.EVERYTHING, unit=Unit.round(), delta=None
+    )
+    card = Card("any", "exact", guarantee, noise_scale=3.0, events=[event])
+    assert "Counts are whole numbers" in flat(card)
+    assert "discrete mechanism" not in flat(card)
+
+
+def test_published_constants_stand_against_what_they_give():
+    card = replace(published(10.0, 0.1), calibration="published")
+    facts = card.to_dict()["published"]
+    assert facts["claimed"] == {"epsilon": 10.0, "delta": 0.1}
+    assert facts["epsilon"] == card.true_epsilon
+    assert facts["kept"] is False
+    assert facts["exact"] is True
+    assert facts["noise_ratio"] == pytest.approx(gdp.mu_for(10.0, 0.1) / card.mu)
+    assert "claimed epsilon = 10 at delta = 0.1; true epsilon <= 26.96" in flat(card)
+    assert "with 0.564 times the noise that the claim needs. The claim is NOT kept." in flat(card)
+    assert published(10.0, 0.1).published is None, "a promise that was asked for is no publication"
+
+
+def test_every_private_card_shows_epsilon_at_three_deltas_or_says_that_there_is_no_bound():
+    theorem = Theorem(1.0, 1e-5, "t")
+    guarantee = Guarantee(
+        Trust.SHUFFLE, Protects.EVERYTHING, Neighbours.REPLACE_ONE, Unit.round(), None, None, theorem=theorem
+    )
+    lines = [line.split(maxsplit=1) for line in Card("any", "exact", guarantee).text().splitlines()]
+    assert [line for line in lines if line and line[0] in ("0.001", "1e-05", "1e-06", "1e-09")] == [
+        ["0.001", "1.000"],
+        ["1e-05", "1.000"],
+        ["1e-06", "no bound"],
+        ["1e-09", "no bound"],
+    ]
+
+
 def test_json_carries_the_numbers_unrounded():
     card = exact()
     facts = card.to_dict()
@@ -267,7 +351,8 @@ def test_a_renyi_claim_is_shown_in_its_own_currency_and_as_the_true_epsilon():
         "trust central",
         "protects rewards only",
         "rho 0.05000 (alpha, rho·alpha)-RDP for every alpha > 1 delta",
-        Trust.CENTRAL.meaning,
+        "Everybody may see all that is published, every action included",
+        "Contexts and actions are public.",
     ):
         assert words in text, words
     facts = card.to_dict()
@@ -354,6 +439,9 @@ def test_a_claim_that_is_not_kept_says_why(event, claimed, reason):
         ({"noise_scales": {"first": math.inf}}, "noise_scales"),
         ({"events": "one sentence"}, "events"),
         ({"notes": [None]}, "notes"),
+        ({"what": "noise"}, "what"),
+        ({"settings": "dim=5"}, "settings"),
+        ({"version": 1}, "version"),
     ],
 )
 def test_malformed_cards_are_refused(changes, word):

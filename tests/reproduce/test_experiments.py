@@ -25,6 +25,7 @@ def test_every_experiment_has_a_tiny_scale_here():
     assert set(TINY) == set(EXPERIMENTS)
 
 
+@pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize("name", TINY)
 def test_every_experiment_runs_and_writes_what_it_says(name, tmp_path):
     outcome = reproduce.run(name, scale=TINY[name], output=tmp_path, progress=False)
@@ -90,6 +91,7 @@ def test_the_grid_of_shifts_holds_the_published_one_and_both_ends(noise):
     assert (np.diff(values) > 0).all()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_figures_of_one_paper_share_their_runs(tmp_path):
     first = reproduce.run("joint-dp/figure-2", scale=TINY["joint-dp/figure-2"], output=tmp_path, progress=False)
     second = reproduce.run("joint-dp/figure-3", scale=TINY["joint-dp/figure-3"], output=tmp_path, progress=False)

@@ -80,6 +80,7 @@ def test_damaged_runs_are_not_used(tmp_path):
         Store(tmp_path).find(JOB)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_stopped_experiment_goes_on_where_it_stopped(tmp_path, monkeypatch):
     name, scale = "kernel/predictions", TINY["kernel/predictions"]
     real = PredictionJob.run

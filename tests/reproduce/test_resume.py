@@ -17,6 +17,8 @@ from tacit.reproduce.store import Damaged, Store, key
 from tacit.simulation import Job, engine, simulate
 from tests.reproduce.tiny import TINY
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 NAME = "joint-dp/figure-2"
 JOB = Job(tacit.LinUCB(dim=3), Sphere(dim=3), 100, 2, 1, "one")
 

@@ -1,4 +1,4 @@
-"""What there is: policies, environments, and the privacy card of one configuration."""
+"""What there is: policies and environments."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ import dataclasses
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import build, fields, print_json, read_settings, refuse_unknown
+from tacit.cli.options import fields, print_json
 
 if TYPE_CHECKING:
     from tacit.core.settings import Settings
-
-#: Features, or arms, of a card that is asked for without them: noise and price do not depend on them.
-_CARD_DIM = 5
-#: Records of the card of a learner of functions that was given no horizon.
-_CARD_RECORDS = 10_000
 
 
 def policies(parsed: argparse.Namespace, _: list[str]) -> int:
@@ -67,32 +62,6 @@ def environments(parsed: argparse.Namespace, _: list[str]) -> int:
     for kind in every.values():
         print(f"{kind.slug:<{room}}{kind.summary}")
     print("\n`tacit environments NAME` lists the options of one.")
-    return 0
-
-
-def privacy(parsed: argparse.Namespace, rest: list[str]) -> int:
-    """`tacit privacy POLICY`."""
-    import numpy as np
-
-    from tacit.environments import RKHS
-    from tacit.policies.catalogue import FUNCTIONS, policy
-
-    kind = policy(parsed.policy)
-    settings = read_settings(rest, parsed.set)
-    refuse_unknown(settings, kind)
-    if "dim" in fields(kind):
-        settings = {"dim": str(_CARD_DIM), **settings}
-    config = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")
-    if kind.slug in FUNCTIONS:
-        # Their noise does depend on boxes, kernel and horizon: where they were not given the card is of a plain world.
-        config = config.in_world(**RKHS().public(), horizon=_CARD_RECORDS)
-        card = config.card()
-    else:
-        card = config.offered(np.eye(_CARD_DIM)).card()
-    if parsed.json:
-        print_json({**card.to_dict(), "settings": config.to_dict()})
-    else:
-        print(card.text())
     return 0
 
 

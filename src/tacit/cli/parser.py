@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tacit._version import __version__
-from tacit.cli.catalogue import environments, policies, privacy
+from tacit.cli.audit import audit
+from tacit.cli.catalogue import environments, policies
 from tacit.cli.options import whole_number
+from tacit.cli.privacy import privacy
 from tacit.cli.reproduce import reproduce
 from tacit.cli.simulation import compare, run
 from tacit.cli.warm import warm
@@ -21,6 +23,7 @@ examples:
   tacit privacy joint-linucb --epsilon 1 --delta 1e-6
   tacit run joint-linucb --environment sphere --epsilon 1 --delta 0.1 --rounds 1000000 --trials 4 --seed 1
   tacit compare linucb joint-linucb joint-linucb:releases=tree --epsilon 1 --delta 0.1 --horizon 100000 --rounds 100000
+  tacit audit joint-linucb --epsilon 1 --delta 1e-5 --releases tree
   tacit reproduce joint-dp/figure-4 --scale quick
 
 `tacit COMMAND --help` explains one command."""
@@ -61,11 +64,19 @@ def parser() -> argparse.ArgumentParser:
     sub = command(
         "privacy",
         privacy,
-        "print the privacy card: what is promised, mu, epsilon at several delta, noise scales",
-        "tacit privacy joint-linucb --epsilon 1 --delta 1e-6",
+        "print the privacy card: what is promised, mu, epsilon at several delta, noise scales; or add cards up",
+        "tacit privacy joint-linucb --epsilon 1 --delta 1e-6 --page card.html\n"
+        "  tacit privacy joint-linucb --epsilon 1 --delta 1e-6 --json > a.json\n"
+        "  tacit privacy compose a.json b.json",
         options=True,
     )
-    sub.add_argument("policy", help="see `tacit policies`; its own options are flags, `tacit policies NAME` lists them")
+    sub.add_argument(
+        "policy",
+        help="see `tacit policies`; its own options are flags, `tacit policies NAME` lists them. Or `compose` with two "
+        "or more JSON cards: what all of them cost people who are in each deployment",
+    )
+    sub.add_argument("--audit", type=Path, metavar="FILE", help="put the record of an audit (JSON) on the card")
+    sub.add_argument("--page", type=Path, metavar="FILE", help="write the card as an HTML page that fits on one sheet")
     _add_set(sub)
 
     sub = command(
@@ -100,6 +111,17 @@ def parser() -> argparse.ArgumentParser:
         help="where to write figure, page and tables",
     )
 
+    _add_audit(
+        command(
+            "audit",
+            audit,
+            "attack a policy's promise, and broken twins of it that must be found out",
+            "tacit audit joint-linucb --epsilon 1 --delta 1e-5 --releases tree\n"
+            "  tacit audit online-linucb --epsilon 10 --delta 0.1 --calibration published --runs 1000000\n"
+            "  tacit audit --all --runs 1000000 --output audits",
+            options=True,
+        )
+    )
     _add_reproduce(
         command(
             "reproduce",
@@ -131,6 +153,30 @@ def _add_simulation(sub: argparse.ArgumentParser) -> None:
         default="rounds",
         metavar="rounds|episodes",
         help="simulate round by round, or draw the rewards of an episode at once where there are episodes",
+    )
+    _add_set(sub)
+
+
+def _add_audit(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "policy",
+        nargs="?",
+        help="see `tacit policies`; its own options are flags. Those left out are set to a small form, in which all "
+        "that is released can be watched",
+    )
+    sub.add_argument("--all", action="store_true", help="every form of every private policy")
+    sub.add_argument("--runs", type=whole_number, default=100_000, help="per neighbour (default: 100000)")
+    sub.add_argument("--confidence", type=float, default=0.95, help="of all bounds together (default: 0.95)")
+    sub.add_argument("--seed", type=whole_number, default=0, help="makes the audit reproducible (default: 0)")
+    sub.add_argument("--no-twins", action="store_true", help="leave the broken twins out: the audit says less then")
+    sub.add_argument("--threads", type=whole_number, help="batches at a time (default: all cores)")
+    sub.add_argument("--plot", type=Path, metavar="FILE", help="draw the score distributions (.png, .svg or .pdf)")
+    sub.add_argument(
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="write the audit to this JSON file, for `tacit privacy --audit`; with --all a folder, in which a stopped "
+        "audit is gone on with (default: tacit-audit)",
     )
     _add_set(sub)
 

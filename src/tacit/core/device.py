@@ -107,7 +107,7 @@ class Device:
     def card(self) -> Card:
         """The privacy card of this device: its guarantee next to what the configuration claims."""
         card = self._contract.config.card()
-        return replace(card, guarantee=self.guarantee, events=(self._contract.event(self._limit).describe(),))
+        return replace(card, guarantee=self.guarantee, events=(self._contract.event(self._limit),))
 
     def see(self, view: dict[str, Any] | str | bytes) -> None:
         """Go on with this view, as the server wrote it. Whatever is wrong with it, the device keeps the one it has."""

@@ -90,7 +90,8 @@ class FunctionPolicy(Settings, ABC):
             claimed=self.promise,
             noise_scale=plan.noise_scale,
             noise_scales=plan.noise_scales,
-            events=(plan.event.describe(),),
+            events=(plan.event,),
+            settings=self.to_dict(),
             assumptions=plan.assumptions,
             notes=plan.notes,
         )

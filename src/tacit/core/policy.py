@@ -120,7 +120,8 @@ class Policy(Settings, ABC):
             claimed=self.promise,
             noise_scale=plan.noise_scale,
             noise_scales=plan.noise_scales,
-            events=(plan.event_for(copies).describe(),),
+            events=(plan.event_for(copies),),
+            settings=self.to_dict(),
             assumptions=plan.assumptions,
             notes=notes,
         )

@@ -63,12 +63,17 @@ def choose_block(params: Any, view: Any, block: Floats, slate: Slate, noise: Any
 
 @kernel
 def learn_checked(params: Any, vault: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> int:
-    """`learn_round`, and whether a view came of it; REFUSED, with nothing changed, if any number is not finite."""
+    """`learn_round`, and whether a view came of it; REFUSED, with nothing changed, if any number is not finite.
+
+    Its verbs are written out: a call to `learn_round` would compile it by itself, and then again in here.
+    """
     if not abs(reward) <= LARGEST:
         return REFUSED
     for i in range(x.shape[0]):
         if not abs(x[i]) <= LARGEST:
             return REFUSED
     before = view.stage[0]
-    learn_round(params, vault, view, x, reward, report, noise)
+    encode(params, view, x, reward, report, noise)
+    absorb(params, vault, report)
+    release(params, vault, view, noise)
     return LEARNED if view.stage[0] == before else RELEASED

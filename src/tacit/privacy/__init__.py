@@ -15,14 +15,18 @@
     guarantee   scope and price together
     calibrate   from a promise to a noise scale
     conversions how much noise each way to (ε, δ) asks for
+    audited     the record of an audit
     card        all of it on one page
+    deployments what several cards promise together
 
 Pure Python, NumPy and SciPy: nothing here draws noise or sees data.
 """
 
 from tacit.privacy.accountant import price, price_for_person, theorem_for
+from tacit.privacy.audited import Audited
 from tacit.privacy.calibrate import calibrate
-from tacit.privacy.card import Card
+from tacit.privacy.card import Card, card_schema
+from tacit.privacy.deployments import Deployments, compose_cards
 from tacit.privacy.event import (
     BinomialSumEvent,
     Event,
@@ -52,9 +56,11 @@ from tacit.privacy.theorem import Theorem
 
 __all__ = [
     "AnyPromise",
+    "Audited",
     "BinomialSumEvent",
     "Card",
     "ConcentratedPromise",
+    "Deployments",
     "Event",
     "ExactRelease",
     "ExponentialEvent",
@@ -84,6 +90,8 @@ __all__ = [
     "Unit",
     "WishartTreeEvent",
     "calibrate",
+    "card_schema",
+    "compose_cards",
     "price",
     "price_for_person",
     "promise_of",

@@ -9,7 +9,7 @@ McSherry and Talwar (2007). The event of a draw is `privacy.ExponentialEvent`; s
 """
 
 from tacit.mechanisms.exponential.candidates import draw_candidate, probabilities
-from tacit.mechanisms.exponential.rate import diameter, published_rate, range_rate
+from tacit.mechanisms.exponential.rate import diameter, published_rate, range_rate, with_rounding
 from tacit.mechanisms.exponential.rejection import Accepted, draw_by_rejection
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "probabilities",
     "published_rate",
     "range_rate",
+    "with_rounding",
 ]

@@ -35,6 +35,18 @@ def range_rate(epsilon: float, reward_bound: float, leverage: float, diameter: f
     return 0.0 if spread == 0 else _checked(ratio / spread)
 
 
+def with_rounding(spread: float, longest: float, width: int, records: int) -> float:
+    """A diameter, and what rounding of the scores adds to it; 0 stays 0, as then nothing is drawn by score.
+
+    A score u(w)ᵀv in doubles is off by at most m·2⁻⁵³·‖u(w)‖·‖v‖, and ‖v‖ ≤ T·B·S. Two scores under two inputs are off
+    by four times that, which is to 2BS as m·T·2⁻⁵²·max ‖u‖ is to a distance. Twice as much is added. Where candidates
+    nearly coincide this is most of the diameter: without it the odds would follow rounding errors that a record moves.
+    """
+    if at_least("spread", spread, 0) == 0:
+        return 0.0
+    return spread + 2.0 * (width + 2) * records * 2.0**-52 * at_least("longest", longest, 0)
+
+
 def published_rate(epsilon: float, reward_bound: float, largest_variance: float) -> float:
     """The published rule, by how far one record can move any score.
 

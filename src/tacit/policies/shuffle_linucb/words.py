@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.guarantee import Guarantee, round_up
 
 if TYPE_CHECKING:
     from tacit.policies.shuffle_linucb import ShuffleLinUCB
@@ -68,7 +68,7 @@ def notes(config: ShuffleLinUCB, noise: Noise, guarantee: Guarantee) -> tuple[st
             'Published constants: they keep what they claim. calibration="exact" keeps it with less noise.'
             if proved <= config.epsilon
             else f"Published constants: nothing proved here shows their claim. The true epsilon is at most "
-            f'{proved:.4g}, as far as is known; calibration="exact" keeps the promise.'
+            f'{round_up(proved, 4)}, as far as is known; calibration="exact" keeps the promise.'
         )
     if guarantee.theorem is not None:
         said.append(f"Priced by: {guarantee.theorem.source}.")

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 from tacit._types import Floats
 from tacit._validate import positive
 from tacit.errors import BadInput, BudgetSpent
-from tacit.mechanisms.exponential import diameter, draw_by_rejection, draw_candidate, published_rate, range_rate
+from tacit.mechanisms.exponential import (
+    diameter,
+    draw_by_rejection,
+    draw_candidate,
+    published_rate,
+    range_rate,
+    with_rounding,
+)
 from tacit.policies.usca.exploring import ExploringLearner
 from tacit.policies.usca.function import FeatureFunction, as_actions, as_context, pairs
 from tacit.policies.usca.records import Domain
@@ -170,9 +177,15 @@ class USCALearner(ExploringLearner):
         public, config = self._public, self._config
         if config.calibration == "published" or public.operator is None:
             return published_rate(epsilon, config.bound, public.supremum)
-        # Two points of a continuous box are at most twice the certified length apart.
-        apart = 2 * math.sqrt(public.supremum) if points is None else diameter(public.operator.u(points))
-        return range_rate(epsilon, config.bound, public.leverage, apart)
+        if points is None:
+            # Two points of a continuous box are at most twice the certified length apart.
+            apart, longest = 2 * math.sqrt(public.supremum), math.sqrt(public.supremum)
+        else:
+            rows = public.operator.u(points)
+            apart, longest = diameter(rows), math.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))
+        return range_rate(
+            epsilon, config.bound, public.leverage, with_rounding(apart, longest, public.size, config.records)
+        )
 
     def _draw_anywhere(self, row: Floats | None, rate: float) -> Floats:
         public = self._public

@@ -1,0 +1,342 @@
+"""Attacks on `ShuffleLinUCB`: one person of a batch is replaced, and what the shuffler hands on is seen.
+
+Of counts it hands on totals, so the attack adds up what devices sent. Of Gaussian reports it hands on all, in an order
+drawn evenly: the attack does not draw one, because its score is the same in every order. Who is not honest adds no
+noise and is on the attacker's side: what such people send is known, and left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from tacit._types import Floats
+from tacit.auditing.attack import ACTIONS, BATCH, RELEASED, Attack, Twin
+from tacit.auditing.attacks.local import (
+    SMALL,
+    Row,
+    beyond,
+    difference,
+    farthest_rows,
+    open_bounds,
+    probing,
+    report_attack,
+    scaled,
+    signs,
+    written,
+)
+from tacit.auditing.bounds import within_reach
+from tacit.auditing.family import Family
+from tacit.auditing.scores import given
+from tacit.auditing.script import Script, Scripted, Seen, spoiled
+from tacit.core.plan import Plan
+from tacit.policies.shuffle_linucb import ShuffleLinUCB
+from tacit.privacy.promise import Promise
+from tacit.privacy.shuffle import gaussian_shuffled
+
+#: Later batches whose views are probed, and rounds for it: each batch adds noise of its own.
+_VIEWS, _ROUNDS = 3, 24
+#: Reports that are held at a time, over all runs of a batch of runs.
+_REPORTS = 100_000
+#: Runs that twins get in the default audit, and the chance that a bound fails in a strict one.
+_TWIN_RUNS, _MISS = 20_000, 3e-6
+#: By how much a twin is expected to exceed the promise, at least.
+_CLEARLY = 1.2
+#: Draws of the same batch at most: a twin's run must not cost more than a few others.
+_MOST_DRAWS = 16
+#: Steps in which the effect of a twin is looked for.
+_STEP = 1.02
+
+
+def attacks(config: ShuffleLinUCB) -> tuple[Attack, ...]:
+    """On the batch as it leaves the shuffler; on what one process releases; on later choices. Where the noise of a
+    report is priced as if there were no shuffler, first on the report alone."""
+    plan = config.plan()
+    if _counts(config):
+        return (_totals_attack(config, plan), _view_attack(config, plan), *_action_attack(config, plan))
+    batch = _mixed_attack(config, plan)
+    alone = () if _amplified(config, plan) else (report_attack(config, plan),)
+    return (*alone, batch, *_action_attack(config, plan))
+
+
+def twins(config: ShuffleLinUCB) -> tuple[Twin, ...]:
+    """What must be caught. The guarantee is one point, (ε, δ), so a twin must be far beyond it to be found out in few
+    runs: half the noise is not at ε = 1, and it is divided further until it should be."""
+    plan = config.plan()
+    needed, effect = _needed(config), _effect(config, plan, 1)
+    divisor = 2
+    while _effect(config, plan, divisor) < needed:
+        divisor *= 2
+    name = {2: "noise halved", 4: "noise quartered"}.get(divisor, f"noise divided by {divisor}")
+    found = [
+        Twin("clipping off", "rows count with the length they come with", _unclipped),
+        Twin(name, f"the standard deviation is divided by {divisor}", _less_noise(config, 1 / divisor)),
+    ]
+    draws, what = max(2, math.ceil((needed / effect) ** 2)), "total" if _counts(config) else "report"
+    if draws <= _MOST_DRAWS:
+        found.append(Twin("noise redrawn", f"every {what} is drawn {draws} times", spoiled(reads=draws)))
+    # Where a report is priced as if there were no shuffler, nothing is lost with the order.
+    if (_counts(config) or _amplified(config, plan)) and _alone(plan) >= needed:
+        see = _first_counts(config) if _counts(config) else _first_report(config, plan)
+        found.append(Twin("order kept", "it can be told which report is whose", spoiled(see=see)))
+    return tuple(found)
+
+
+# What is seen ---------------------------------------------------------------------------------------------------------
+
+
+def _totals_attack(config: ShuffleLinUCB, plan: Plan) -> Attack:
+    """The totals of the honest, as devices make them, projected on how the two people differ."""
+    weights = difference(config, farthest_rows(config))
+
+    def see(seen: Seen) -> Floats:
+        totals: Floats = seen.of("report")[:, :, : len(weights)].sum(axis=1) @ weights
+        return totals[:, np.newaxis]
+
+    people = config.honest_people
+    sampler = Scripted(replace(plan, params=plan.device), _scripts(config, people), see, watched=np.arange(people))
+    return Attack(BATCH, sampler, _told(config), batch=_at_once(people))
+
+
+def _view_attack(config: ShuffleLinUCB, plan: Plan) -> Attack:
+    """The view after a batch whose ones one process has drawn. V = UᵀU and u = Vθ̃ are read off it; a repair adds to the
+    whole diagonal, and two actions of equal length do not differ there."""
+    weights, people = difference(config, farthest_rows(config)), config.batch_size
+    triangle = np.triu_indices(config.dim)
+
+    def see(seen: Seen) -> Floats:
+        factor, theta = seen.of("factor")[:, 0], seen.of("theta")[:, 0]
+        matrix = np.einsum("rji,rjk->rik", factor, factor)
+        vector = np.einsum("rij,rj->ri", matrix, theta)
+        entries = np.concatenate([matrix[:, triangle[0], triangle[1]], vector], axis=1)
+        return (entries @ weights)[:, np.newaxis]
+
+    sampler = Scripted(plan, _scripts(config, people), see, watched=np.array([people - 1]))
+    return Attack(RELEASED, sampler, _told(config))
+
+
+def _mixed_attack(config: ShuffleLinUCB, plan: Plan) -> Attack:
+    """The honest reports of a batch in any order, everybody else's row being the first of the two."""
+    people = config.honest_people
+    sampler = Scripted(
+        plan,
+        _scripts(config, people, others=farthest_rows(config)[0]),
+        _any_order(config, plan.params.scale),
+        watched=np.arange(people),
+    )
+    return Attack(
+        BATCH,
+        sampler,
+        _told(config, "all others as it was"),
+        fit=given(_summed),
+        smooth=False,
+        batch=_at_once(people),
+    )
+
+
+def _any_order(config: ShuffleLinUCB, scale: float) -> Callable[[Seen], Floats]:
+    """ln of (1/n)·Σ exp(l_i), l_i the log-likelihood ratio of report i under the second row and the first.
+
+    If n − 1 of the n rows are the first one, this is the likelihood ratio of the batch over all orders, and no score of
+    an unordered batch is better. For several rows of one person it is a score like another.
+    """
+    ratio = _ratio(config, scale)
+
+    def see(seen: Seen) -> Floats:
+        ratios = ratio(seen)
+        found: Floats = logsumexp(ratios, axis=1, keepdims=True) - math.log(ratios.shape[1])
+        return found
+
+    return see
+
+
+def _first_report(config: ShuffleLinUCB, plan: Plan) -> Callable[[Seen], Floats]:
+    """What a shuffler that keeps the order lets through: whose report is the first."""
+    ratio = _ratio(config, plan.params.scale)
+    return lambda seen: ratio(seen)[:, :1]
+
+
+def _ratio(config: ShuffleLinUCB, scale: float) -> Callable[[Seen], Floats]:
+    """Of every report: <r − (f + g)/2, g − f>/σ², f and g what the first and the second person write."""
+    rows = farthest_rows(config)
+    apart, middle = difference(config, rows), (written(config, rows[0]) + written(config, rows[1])) / 2
+
+    def ratio(seen: Seen) -> Floats:
+        found: Floats = (seen.of("report") - middle) @ apart / scale**2
+        return found
+
+    return ratio
+
+
+def _first_counts(config: ShuffleLinUCB) -> Callable[[Seen], Floats]:
+    """The counts of one person, with ones of one's own only."""
+    weights = difference(config, farthest_rows(config))
+    return lambda seen: (seen.of("report")[:, 0, : len(weights)] @ weights)[:, np.newaxis]
+
+
+def _summed(seen: Floats) -> Floats:
+    found: Floats = seen.sum(axis=1)
+    return found
+
+
+def _action_attack(config: ShuffleLinUCB, plan: Plan) -> tuple[Attack, ...]:
+    """The choices after the first views; inside a batch they do not change."""
+    batch = config.batch_size
+    asked = np.arange(1, max(1, min(_VIEWS, _ROUNDS // batch)) + 1) * batch
+    asked = asked[asked < config.horizon]
+    if not len(asked):
+        return ()
+    rounds, person = int(asked[-1]) + 1, slice(0, min(config.reports, batch))
+    scripts = probing(config, -1.0, rounds, person), probing(config, 1.0, rounds, person)
+    told = "(x, y) replaced by (-x, y) (both beyond the bounds), all others near zero"
+    return (Attack(ACTIONS, Scripted(plan, scripts, signs, asked=asked), told, smooth=False),)
+
+
+def _scripts(config: ShuffleLinUCB, people: int, others: Row | None = None) -> tuple[Script, Script]:
+    """One person's rows, all in one batch, then everybody else's: near zero unless given."""
+    offers, rewards = np.zeros((people, 2, config.dim)), np.zeros(people)
+    if others is not None:
+        offers[:], rewards[:] = beyond(config, others)
+    else:
+        offers[:, :, 0] = SMALL * config.radius
+        if config.constants:
+            offers[:, :, config.private_dim :] = config.constants
+    first, second = (_with_person(offers, rewards, beyond(config, row), config) for row in farthest_rows(config))
+    return first, second
+
+
+def _with_person(offers: Floats, rewards: Floats, row: Row, config: ShuffleLinUCB) -> Script:
+    found = Script(offers.copy(), rewards.copy())
+    mine = slice(0, min(config.reports, len(rewards)))
+    found.offers[mine], found.rewards[mine] = row
+    return found
+
+
+def _told(config: ShuffleLinUCB, others: str = "all others near zero") -> str:
+    who = "a row" if config.reports == 1 else f"{config.reports} rows of a person"
+    return f"{who} replaced by the one whose products are farthest from its own (both beyond the bounds), {others}"
+
+
+def _at_once(people: int) -> int:
+    return min(2000, max(10, _REPORTS // people))
+
+
+def _cost(rounds: int) -> int:
+    return max(1, rounds // 20)
+
+
+# Twins ----------------------------------------------------------------------------------------------------------------
+
+
+def _unclipped(attack: Attack) -> Attack:
+    """Bounds and grid without an end: a grid has a lower one still."""
+
+    def change(params: Any) -> Any:
+        found = open_bounds(params)
+        return found._replace(grid=found.grid._replace(steps=1e12)) if found.grid.steps > 0 else found
+
+    return spoiled(params=change)(attack)
+
+
+def _less_noise(config: ShuffleLinUCB, factor: float) -> Callable[[Attack], Attack]:
+    """Less noise, and an attacker who knows."""
+
+    def spoil(attack: Attack) -> Attack:
+        sampler: Any = attack.sampler
+        if _counts(config):
+            return spoiled(params=_fewer_ones(factor**2))(attack)
+        found = spoiled(params=scaled(factor))(attack)
+        if attack.observed != BATCH:
+            return found
+        see = _any_order(config, factor * sampler.plan.params.scale)
+        return spoiled(see=see)(found)
+
+    return spoil
+
+
+def _fewer_ones(share: float) -> Callable[[Any], Any]:
+    def change(params: Any) -> Any:
+        ones = params.ones
+        fewer = ones._replace(own=float(math.ceil(share * ones.own)), together=float(math.ceil(share * ones.together)))
+        return params._replace(ones=fewer)
+
+    return change
+
+
+def _needed(config: ShuffleLinUCB) -> float:
+    """How many standard deviations apart a twin must set the two inputs to be found out in its runs."""
+    mu = Promise(config.epsilon, config.delta).mu
+    while _shown(config, mu) < _CLEARLY * config.epsilon:
+        mu *= _STEP
+    return mu
+
+
+def _shown(config: ShuffleLinUCB, mu: float) -> float:
+    """ε that counts can be expected to prove of two Gaussians μ apart, in the runs of a twin."""
+    return within_reach(mu, config.epsilon, config.delta, _TWIN_RUNS, _MISS)[0]
+
+
+def _effect(config: ShuffleLinUCB, plan: Plan, divisor: float) -> float:
+    """About how far apart, in standard deviations, the first attack sees the two inputs with so much less noise."""
+    event: Any = plan.event
+    if _counts(config):
+        deviation = math.sqrt(event.trials * event.chance * (1 - event.chance))
+        return float(divisor * config.reports * event.sensitivity / deviation)
+    mu = divisor * _alone(plan)
+    if not _amplified(config, plan):
+        return mu * math.sqrt(config.reports)
+    # E exp(2l) − 1 = e^{μ²} − 1 of one report; the mean over n has 1/n of it.
+    return min(mu, math.sqrt(math.expm1(min(mu * mu, 100.0)) / event.honest_reports))
+
+
+def _alone(plan: Plan) -> float:
+    """μ of a single report, about: of counts it has the ones of one device, and what rounding adds."""
+    event: Any = plan.event
+    if plan.device is None:
+        return float(event.sensitivity / event.scale)
+    deviation = math.sqrt(plan.device.ones.own * event.chance * (1 - event.chance) + 0.25)
+    return float(event.sensitivity / deviation)
+
+
+def _counts(config: ShuffleLinUCB) -> bool:
+    return config.protocol == "vector-sum"
+
+
+def _amplified(config: ShuffleLinUCB, plan: Plan) -> bool:
+    """Whether the shuffler is needed for what is guaranteed."""
+    event: Any = plan.event
+    return gaussian_shuffled(_alone(plan), event.honest_reports, config.delta, config.reports).amplified
+
+
+# Forms ----------------------------------------------------------------------------------------------------------------
+
+
+def small(kind: type, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A few people in a batch, and four batches."""
+    batch = options.get("batch") or (20 if options.get("protocol") == "amplification" else 8)
+    return {"dim": 2 + len(options.get("constants", ())), "batch": batch, "horizon": 4 * batch}
+
+
+def forms() -> tuple[ShuffleLinUCB, ...]:
+    """Both protocols and calibrations; of amplification one that needs its shuffler, and one that does not."""
+
+    def form(**options: Any) -> ShuffleLinUCB:
+        promised = {"epsilon": 1.0, "delta": 1e-5, **options}
+        return ShuffleLinUCB(**{**small(ShuffleLinUCB, promised), **promised})
+
+    return (
+        form(),
+        form(honest=0.5, reward_low=0.0, constants=(0.5,), person_rounds=2),
+        form(calibration="published"),
+        form(protocol="amplification"),
+        form(protocol="amplification", calibration="published"),
+        form(protocol="amplification", batch=150, epsilon=0.2, delta=0.1),
+    )
+
+
+FAMILY = Family((ShuffleLinUCB,), attacks, twins, forms, small)

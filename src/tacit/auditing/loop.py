@@ -1,0 +1,68 @@
+"""Many short runs of one policy on one script, in a kernel: the same verbs as a simulation and a live learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit._kernel import kernel
+from tacit._types import Floats, Ints
+from tacit.core.round import choose_checked, learn_checked
+from tacit.core.slate import Slate
+from tacit.noise import Source, fill_normals, fill_uniforms
+
+
+@kernel
+def play(
+    params: Any,
+    vault: Any,
+    view: Any,
+    report: Floats,
+    slate: Slate,
+    source: Source,
+    noise: Source,
+    factors: Floats,
+    floats: Floats,
+    first_floats: Floats,
+    ints: Ints,
+    first_ints: Ints,
+    shown: Floats,
+    offers: Floats,
+    rewards: Floats,
+    forced: Ints,
+    asked: Ints,
+    watched: Ints,
+    arms: Ints,
+    seen: Floats,
+) -> None:
+    """Fill `arms` (runs, asked rounds) and `seen` (runs, watched rounds, numbers).
+
+    `floats` and `ints` are all of vault, view and report in one piece, so that a run begins with two copies; `shown` is
+    the part of them that is watched. Rounds are counted from 0; `arms` has the choice of a round, `seen` what there is
+    after it; `forced` has the arm of a round in which the policy is not asked, else −1.
+
+    `noise` is `source` itself; or, where `factors` has entries, a tape that is laid out anew for every run with normal
+    numbers times these factors: this is how a twin is left without some of its noise.
+    """
+    for run in range(seen.shape[0]):
+        for i in range(floats.shape[0]):
+            floats[i] = first_floats[i]
+        for i in range(ints.shape[0]):
+            ints[i] = first_ints[i]
+        if factors.shape[0] > 0:
+            fill_normals(source, noise.normals)
+            fill_uniforms(source, noise.uniforms)
+            noise.at[0] = 0
+            noise.at[1] = 0
+            for i in range(factors.shape[0]):
+                noise.normals[i] *= factors[i]
+        question, look = 0, 0
+        for t in range(rewards.shape[0]):
+            arm = forced[t] if forced[t] >= 0 else choose_checked(params, view, offers[t], slate, noise)
+            if question < asked.shape[0] and asked[question] == t:
+                arms[run, question] = arm
+                question += 1
+            learn_checked(params, vault, view, offers[t, arm], rewards[t], report, noise)
+            if look < watched.shape[0] and watched[look] == t:
+                for i in range(shown.shape[0]):
+                    seen[run, look, i] = shown[i]
+                look += 1

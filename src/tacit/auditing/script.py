@@ -1,0 +1,116 @@
+"""Runs by the book: what is offered and what is paid in every round stands in a script, and two scripts are neighbours.
+
+A policy that is shown actions is not asked where the script decides what is learned, and offered {+v, −v} where it is
+probed. A policy over a list plays what it likes and is paid what the script says: its rewards are what is
+protected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit._types import Floats, Ints
+from tacit.auditing.attack import Attack
+from tacit.auditing.loop import play
+from tacit.auditing.rooms import rooms_of
+from tacit.core.plan import Plan
+from tacit.core.slate import slate
+from tacit.noise import stream
+from tacit.noise.tape import tape_of
+
+
+class Script(NamedTuple):
+    """What happens, round by round."""
+
+    offers: Floats  # (T, K, d)
+    rewards: Floats  # (T,)
+    forced: Ints | None = None  # (T,) the arm that is taken whatever the policy would choose; −1 or None: it chooses
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a batch of runs showed."""
+
+    arms: Ints  #: (runs, rounds that were asked)
+    numbers: Floats  #: (runs, rounds that were watched, everything that is shown)
+    places: dict[str, tuple[slice, tuple[int, ...]]]
+
+    def of(self, name: str) -> Floats:
+        """An array of the view, or "report": of shape (runs, rounds that were watched, …)."""
+        place, shape = self.places[name]
+        return self.numbers[:, :, place].reshape(self.numbers.shape[:2] + shape)
+
+
+def _none() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """Plays a plan by one of two scripts, in a kernel."""
+
+    plan: Plan
+    scripts: tuple[Script, Script]
+    see: Callable[[Seen], Floats]  #: what the attacker makes of it: (runs, numbers)
+    watched: Ints = field(default_factory=_none)  #: rounds after which view and report are looked at
+    asked: Ints = field(default_factory=_none)  #: rounds whose choice is looked at
+    reads: int = 1  #: 2 and more, for twins: so many times every released value is drawn anew
+    factors: Floats | None = None  #: for twins: what the normal numbers of a run are multiplied by, in order of use
+    uniforms: int = 0  #: with `factors`: uniform numbers that a run may need
+
+    def sample(self, world: int, runs: int, seed: int, path: tuple[int, ...]) -> Floats:
+        """See `Sampler`."""
+        script = self.scripts[world]
+        found = [self._once(script, runs, stream(seed, *path, read)) for read in range(self.reads)]
+        return found[0] if self.reads == 1 else np.concatenate(found, axis=1)
+
+    def _once(self, script: Script, runs: int, source: Any) -> Floats:
+        rooms = rooms_of(self.plan)
+        _, arms, dim = script.offers.shape
+        factors = np.zeros(0) if self.factors is None else self.factors
+        forced = np.full(len(script.rewards), -1) if script.forced is None else script.forced
+        noise = source if self.factors is None else tape_of(np.zeros(len(factors)), np.zeros(self.uniforms))
+        taken = np.zeros((runs, len(self.asked)), np.int64)
+        numbers = np.zeros((runs, len(self.watched), len(rooms.shown)))
+        play(
+            self.plan.params,
+            rooms.vault,
+            rooms.view,
+            rooms.report,
+            slate(dim, arms),
+            source,
+            noise,
+            factors,
+            rooms.floats,
+            rooms.first_floats,
+            rooms.ints,
+            rooms.first_ints,
+            rooms.shown,
+            script.offers,
+            script.rewards,
+            forced,
+            self.asked,
+            self.watched,
+            taken,
+            numbers,
+        )
+        return self.see(Seen(taken, numbers, rooms.places))
+
+
+def spoiled(**changes: Any) -> Callable[[Attack], Attack]:
+    """For a `Twin`: the same attack, with these fields of its `Scripted` replaced. `params` is a function of the old
+    params: a twin is a number or a flag that is wrong, and runs the same machine code."""
+
+    def spoil(attack: Attack) -> Attack:
+        sampler: Any = attack.sampler
+        rest = dict(changes)
+        change = rest.pop("params", None)
+        if change is not None:
+            rest["plan"] = replace(sampler.plan, params=change(sampler.plan.params))
+        return replace(attack, sampler=replace(sampler, **rest))
+
+    return spoil

@@ -1,0 +1,101 @@
+"""`tacit audit`: attack one policy, or all of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.cli.options import fields, print_json, read_settings, read_value, refuse_unknown
+from tacit.errors import BadInput
+
+if TYPE_CHECKING:
+    from tacit.auditing import Audit
+
+#: Exit codes: a promise was refuted; nothing was found, and nothing follows from that.
+VIOLATED, POWERLESS = 1, 3
+
+
+def audit(parsed: argparse.Namespace, rest: list[str]) -> int:
+    """`tacit audit POLICY` or `tacit audit --all`."""
+    if parsed.all:
+        more = [*([parsed.policy] if parsed.policy is not None else []), *rest, *parsed.set]
+        if more:
+            raise BadInput(f"Expected neither a policy nor options of one with --all, got {more[-1]!r}.")
+        return _all(parsed)
+    if parsed.policy is None:
+        raise BadInput("Expected a policy, or --all, got neither. See `tacit audit --help`.")
+    from tacit.auditing import audit as attack
+    from tacit.auditing.families import family_of
+    from tacit.policies.catalogue import policy
+    from tacit.privacy.scope import Trust
+
+    kind = policy(parsed.policy)
+    if kind.trust is Trust.NONE:
+        raise BadInput(
+            f"Expected a private policy, got {kind.slug}, which promises nothing: there is nothing to refute."
+        )
+    settings = read_settings(rest, parsed.set)
+    refuse_unknown(settings, kind)
+    known = fields(kind)
+    given = {name: read_value(name, str(known[name].type), text) for name, text in settings.items()}
+    found = attack(
+        kind(**{**family_of(kind).small(kind, given), **given}),
+        runs=parsed.runs,
+        confidence=parsed.confidence,
+        seed=parsed.seed,
+        twins=not parsed.no_twins,
+        as_it_is=True,  # what was left out is short, and what was given is meant
+        threads=parsed.threads,
+    )
+    if parsed.output is not None:
+        _write(parsed.output, found)
+    if parsed.plot is not None:
+        found.plot(parsed.plot)
+    if parsed.json:
+        print_json(found.to_dict())
+    else:
+        print(found.text())
+        for what, path in (("audit", parsed.output), ("figure", parsed.plot)):
+            if path is not None:
+                print(f"{what}: {path}")
+    return _code([found.verdict])
+
+
+def _all(parsed: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from tacit.auditing.catalogue import audit_all
+
+    if parsed.plot is not None:
+        raise BadInput(
+            "Expected no --plot with --all, got one. Every audit's figure is in its page: give --output DIR."
+        )
+    table = audit_all(
+        runs=parsed.runs,
+        confidence=parsed.confidence,
+        seed=parsed.seed,
+        twins=not parsed.no_twins,
+        threads=parsed.threads,
+        output=parsed.output or Path("tacit-audit"),
+        say=lambda line: tqdm.write(line, file=sys.stderr),
+    )
+    if parsed.json:
+        print_json(table.to_dict())
+    else:
+        print(table.text())
+    return _code(table.verdicts)
+
+
+def _code(verdicts: Any) -> int:
+    if "violated" in verdicts:
+        return VIOLATED
+    return POWERLESS if "not audited with power" in verdicts else 0
+
+
+def _write(path: Path, found: Audit) -> None:
+    import json
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
