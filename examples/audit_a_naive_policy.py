@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from tacit.auditing.black_box import audit_black_box
+import tacit
 
 
 class NaivePrivateLinUCB:
@@ -39,7 +39,7 @@ class NaivePrivateLinUCB:
 
 def main(runs: int = 1000) -> None:
     """Audit what it claims."""
-    found = audit_black_box(
+    found = tacit.audit_black_box(
         lambda seed: NaivePrivateLinUCB(dim=2, epsilon=1.0, seed=seed), dim=2, epsilon=1.0, runs=runs
     )
     sys.stdout.write(f"{found}\n")

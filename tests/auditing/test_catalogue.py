@@ -26,7 +26,23 @@ def claims_too_much(found: Audit) -> bool:
     return found.accounted is not None and found.accounted > found.claim.epsilon * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("config", FORMS, ids=name)
+def kind_of(form) -> tuple[object, ...]:
+    """What machine code it runs, under which calibration, with which kind of noise and for which kind of promise."""
+    options = ("releases", "noise", "mechanism", "mode", "protocol", "batch", "learner", "form", "protects_contexts")
+    chosen = (getattr(form, option, None) for option in options)
+    windowed = getattr(form, "window", None) is not None
+    return form.slug, form.calibrated, type(form.promise), windowed, *chosen
+
+
+KINDS = [kind_of(form) for form in FORMS]
+#: Of forms that differ from an earlier one in numbers only, the audit belongs to the long suite.
+MARKED = [
+    pytest.param(form, marks=pytest.mark.long if kind in KINDS[:place] else (), id=name(form))
+    for place, (form, kind) in enumerate(zip(FORMS, KINDS, strict=True))
+]
+
+
+@pytest.mark.parametrize("config", MARKED)
 def test_a_promise_is_not_refuted_and_its_broken_twins_are(config) -> None:
     found = audit(config, runs=20_000, confidence=CONFIDENCE, seed=1, as_it_is=True, progress=False, threads=1)
     assert claims_too_much(found) or found.verdict == "consistent", found.text()

@@ -106,7 +106,15 @@ def divergence(config, redraw: bool, epsilon: float) -> tuple[float, float]:
     return max(found), (1 + odds) * math.sqrt(math.log(4 / LEVEL) / (2 * half))
 
 
-@pytest.mark.parametrize(("rho", "optimism"), [(2.0, 0.01), (2.0, 1.0), (0.5, 0.01), (0.5, 1.0)])
+@pytest.mark.parametrize(
+    ("rho", "optimism"),
+    [
+        (2.0, 0.01),
+        pytest.param(2.0, 1.0, marks=pytest.mark.long),
+        pytest.param(0.5, 0.01, marks=pytest.mark.long),
+        (0.5, 1.0),
+    ],
+)
 def test_drawn_once_the_arms_stay_below_the_bound_and_redrawn_they_break_it(rho, optimism):
     config = tacit.RenyiUCB(arms=ARMS, rho=rho, optimism=optimism)
     bound = config.guarantee.delta_at(1.0)

@@ -25,8 +25,12 @@ def test_every_experiment_has_a_tiny_scale_here():
     assert set(TINY) == set(EXPERIMENTS)
 
 
+#: These compile pairs of policy and world that nothing else needs; the others of their papers run in every suite.
+SLOW = ("joint-dp/claim-13", "joint-dp/corollary-15", "local/figure-1")
+
+
 @pytest.mark.usefixtures("drawn_once")
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in TINY])
 def test_every_experiment_runs_and_writes_what_it_says(name, tmp_path):
     outcome = reproduce.run(name, scale=TINY[name], output=tmp_path, progress=False)
     folder = tmp_path / name.split("/")[1]

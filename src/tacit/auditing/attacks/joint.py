@@ -27,9 +27,11 @@ SMALL = 1e-4
 BEYOND = 100.0
 
 
-def attacks(config: JointLinUCB, *, late: bool = True) -> tuple[Attack, ...]:
-    """On every released statistic, and on later choices between +v and −v alone. `late`: see `begun`."""
-    plan, releases = config.plan(), release_rounds(config, config.plan())
+def attacks(config: JointLinUCB, *, plan: Plan | None = None, late: bool = True) -> tuple[Attack, ...]:
+    """On every released statistic, and on later choices between +v and −v alone. `late`: see `begun`; `plan`: of a
+    policy that has this one's mechanism and plays otherwise."""
+    plan = config.plan() if plan is None else plan
+    releases = release_rounds(config, plan)
     first, second = _rows(config)
     if late:
         plan, releases = begun(plan, releases, 1 if config.one_row_per_segment else config.person_rounds or 1)

@@ -226,10 +226,6 @@ def _at_once(people: int) -> int:
     return min(2000, max(10, _REPORTS // people))
 
 
-def _cost(rounds: int) -> int:
-    return max(1, rounds // 20)
-
-
 # Twins ----------------------------------------------------------------------------------------------------------------
 
 

@@ -40,11 +40,7 @@ MOST_ROWS = 64
 def attacks(config: Any) -> tuple[Attack, ...]:
     """On every released sum, and on later choices between +x and −x alone."""
     if _joint(config):
-        plan = config.plan()
-        return tuple(
-            replace(attack, sampler=replace(attack.sampler, plan=plan))  # type: ignore[type-var]
-            for attack in joint.attacks(as_joint(config))
-        )
+        return joint.attacks(as_joint(config), plan=config.plan())
     released = _on_trees if isinstance(config, LinPriv) else _on_sums
     plan, count = config.plan(), config.person_rounds or 1
     whose = "the first reward" if count == 1 else f"the first {count} rewards, of one person,"
