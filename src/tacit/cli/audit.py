@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import fields, print_json, read_settings, read_value, refuse_unknown
+from tacit.cli.options import build, print_json, read_settings, refuse_unknown, typed
 from tacit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ def audit(parsed: argparse.Namespace, rest: list[str]) -> int:
         )
     settings = read_settings(rest, parsed.set)
     refuse_unknown(settings, kind)
-    known = fields(kind)
-    given = {name: read_value(name, str(known[name].type), text) for name, text in settings.items()}
+    small = family_of(kind).small(kind, typed(kind, settings))
+    config = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.", **small)
     found = attack(
-        kind(**{**family_of(kind).small(kind, given), **given}),
+        config,
         runs=parsed.runs,
         confidence=parsed.confidence,
         seed=parsed.seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tacit._validate import known
@@ -92,15 +92,20 @@ def fields(kind: type) -> dict[str, dataclasses.Field[Any]]:
     return {field.name: field for field in dataclasses.fields(kind)}
 
 
-def build(kind: Any, settings: dict[str, str], required_hint: str) -> Any:
-    """Make a configuration of the settings it knows."""
+def typed(kind: Any, settings: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that a configuration knows, read as its options say."""
     known_fields = fields(kind)
-    values = {
+    return {
         name: read_value(name, str(known_fields[name].type), text)
         for name, text in settings.items()
         if name in known_fields
     }
-    for name, field in known_fields.items():
+
+
+def build(kind: Any, settings: Mapping[str, str], required_hint: str, **defaults: Any) -> Any:
+    """Make a configuration of the settings it knows, and of `defaults` where it was given none."""
+    values = {**defaults, **typed(kind, settings)}
+    for name, field in fields(kind).items():
         if field.default is dataclasses.MISSING and name not in values:
             raise BadInput(f"Expected --{name.replace('_', '-')}, got none. {required_hint}")
     return kind(**values)

@@ -1,0 +1,90 @@
+"""`tacit audit`: what it prints, writes and returns, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tacit.auditing.attacks import local
+from tacit.auditing.families import families
+from tacit.cli import main
+
+
+def ask(capsys, *words):
+    code = main(["audit", *words])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def facts(capsys, *words):
+    code, out, _ = ask(capsys, *words, "--json")
+    return code, json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def test_a_promise_that_is_kept_returns_zero_and_leaves_a_record_for_the_card(capsys, tmp_path):
+    record, figure = tmp_path / "new" / "audit.json", tmp_path / "scores.svg"
+    words = ("randomised-response", "--epsilon", "1", "--runs", "3000", "--output", str(record))
+    code, out, _ = ask(capsys, *words, "--plot", str(figure))
+    assert code == 0
+    assert "CONSISTENT: nothing was found against the promise, while 2 broken twins" in out
+    assert str(record) in out
+    assert "<svg" in figure.read_text("utf-8")
+    assert main(["privacy", "randomised-response", "--epsilon", "1", "--dim", "2", "--audit", str(record)]) == 0
+    card = capsys.readouterr().out
+    assert "Consistent: attacks on own action showed epsilon >= " in card
+    assert "ANOTHER FORM" not in card
+
+
+def test_a_promise_that_is_broken_returns_one(capsys):
+    published = ("online-linucb", "--epsilon", "10", "--delta", "0.1", "--calibration", "published")
+    code, found = facts(capsys, *published, "--runs", "20000", "--no-twins")
+    assert code == 1
+    assert found["verdict"] == "violated"
+    assert "The accountant agrees: it has epsilon = 26.95" in found["sentence"]
+    assert found["record"]["gaussian_lower_bound"] > 20
+
+
+def test_runs_that_can_show_nothing_return_three(capsys):
+    code, out, _ = ask(capsys, "randomised-response", "--epsilon", "0.001", "--runs", "200", "--no-twins")
+    assert code == 3
+    assert "NOT AUDITED WITH POWER" in out
+
+
+def test_the_same_seed_gives_the_same_audit(capsys):
+    words = ("randomised-response", "--epsilon", "1", "--runs", "500", "--seed", "7", "--no-twins")
+    one, two = (facts(capsys, *words)[1] for _ in range(2))
+    assert one["findings"] == two["findings"]
+    assert facts(capsys, *words[:-3], "--seed", "8", "--no-twins")[1]["findings"] != one["findings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "Expected a policy, or --all"),
+        (("linucb",), "linucb, which promises nothing"),
+        (("joint-linucbb",), "Did you mean joint-linucb"),
+        (("--all", "--epsilon", "1"), "Expected neither a policy nor options of one with --all"),
+        (("--all", "--plot", "x.png"), "Expected no --plot with --all"),
+        (("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--runs", "10"), "Expected runs >= 100"),
+        (("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--confidence", "2"), "0 < confidence < 1"),
+        (("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--ratios", "2"), "Did you mean --ratio"),
+        (("joint-linucb", "--delta", "1e-5"), "--epsilon"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused_with_a_reason(capsys, words, said):
+    code, _, err = ask(capsys, *words)
+    assert code == 2
+    assert said in err
+
+
+def test_all_goes_through_every_form(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("tacit.auditing.catalogue.all_forms", lambda: local.forms()[-2:])
+    words = ("--all", "--runs", "3000", "--output", str(tmp_path))
+    code, out, err = ask(capsys, *words)
+    assert code in (0, 3)
+    assert "randomised-response" in out
+    assert "2 of 2: context-blind" in err
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    assert "(done before)" in ask(capsys, *words)[2]
+    assert len(families()) == 6
