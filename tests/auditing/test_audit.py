@@ -59,6 +59,12 @@ def test_what_breaks_it_is_found_out() -> None:
     found = judged(3 * CLAIM.mu)
     assert found.verdict == "violated"
     assert "where 1.000 was promised" in found.sentence()
+    assert f"epsilon >= {found.lower_bound:.3f}" in found.sentence()  # of two bounds the one that it says it is
+    assert "without any assumption" in found.sentence()
+    little = judged(1.3 * CLAIM.mu, runs=20_000)
+    assert little.lower_bound < 1 < little.gaussian_lower_bound
+    assert f"epsilon >= {little.gaussian_lower_bound:.3f}" in little.sentence()
+    assert "without any assumption" not in little.sentence()
 
 
 def test_a_twin_that_survives_leaves_the_audit_without_power() -> None:

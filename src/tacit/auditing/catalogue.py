@@ -135,7 +135,7 @@ def audit_all(
 
 def _short(told: dict[str, Any]) -> str:
     """What tells a form from others, without the promise, which has a column of its own."""
-    left_out = {"epsilon", "delta", "dim", "rho", "alpha", "actions", "arms"}
+    left_out = {"epsilon", "delta", "dim", "rho", "alpha", "actions", "arms", "action_box", "kernel", "reward_bound"}
     return " ".join(
         str(value) if isinstance(value, str) else f"{name}={value}"
         for name, value in told.items()

@@ -148,18 +148,16 @@ class Audit:
         """The verdict and what it rests on."""
         if self.verdict == VIOLATED:
             worst = max((one for one in self.findings if one.refutes(self.claim)), key=lambda one: one.largest)
-            how = (
-                "without any assumption"
-                if worst.epsilon > self.claim.epsilon
-                else "as no mechanism with the promised Gaussian curve could"
-            )
+            if worst.epsilon > self.claim.epsilon:
+                shown, how = worst.epsilon, "without any assumption"
+            else:
+                shown, how = worst.largest, "as no mechanism with the promised Gaussian curve could"
             known = ""
             if self.accounted is not None and self.accounted > self.claim.epsilon:
                 known = f" The accountant agrees: it has epsilon = {number(self.accounted, 4)} for this noise."
-            return (
-                f"{worst.observed} show epsilon >= {number(worst.largest, 4)} where {number(self.claim.epsilon, 4)} "
-                f"was promised, {how}, with confidence {_share(self.confidence)}.{known}"
-            )
+            found = f"epsilon >= {number(shown, 4)} where {number(self.claim.epsilon, 4)} was promised"
+            sure = f"with confidence {_share(self.confidence)}"
+            return f"an attack on {worst.observed} shows {found}, {how}, {sure}.{known}"
         if self.verdict == POWERLESS:
             return f"nothing was found, and nothing follows from that: {'; '.join(self.weaknesses)}."
         caught = f", while {len(self.twins)} broken twins were all found out" if self.twins else ""
