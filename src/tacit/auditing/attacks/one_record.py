@@ -6,6 +6,7 @@ that releases once, handed many numbers where it would draw a few.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OneRecord:
+class OneRecord(ABC):
     """A learner that has one record, and its twins. What it releases is for those who derive from this to say."""
 
     config: Any
@@ -75,8 +76,9 @@ class OneRecord:
         dim = self.config.actions.dim
         return point[:dim], None if self.config.context_box is None else point[dim:]
 
+    @abstractmethod
     def _released(self, learner: Any, runs: int, numbers: Numbers) -> Floats:
-        raise NotImplementedError
+        """What so many releases of this learner show, of shape (runs, numbers)."""
 
 
 @dataclass(frozen=True)
