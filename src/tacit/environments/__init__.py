@@ -16,6 +16,7 @@ from tacit.environments.linear_actions import LinearActions
 from tacit.environments.orthogonal_arms import OrthogonalArms
 from tacit.environments.rkhs import RKHS
 from tacit.environments.sphere import Sphere
+from tacit.environments.table import Table
 from tacit.environments.two_contexts import TwoContexts
 from tacit.environments.unit_contexts import UnitContexts
 
@@ -30,6 +31,7 @@ _KINDS: tuple[type[Environment], ...] = (
     LinearActions,
     UnitContexts,
     DisjointArms,
+    Table,
 )
 
 _FUNCTION_KINDS: tuple[type[FunctionEnvironment], ...] = (RKHS,)
@@ -61,6 +63,7 @@ __all__ = [
     "LinearActions",
     "OrthogonalArms",
     "Sphere",
+    "Table",
     "TwoContexts",
     "UnitContexts",
     "environment",

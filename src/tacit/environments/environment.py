@@ -27,6 +27,7 @@ class Environment(Settings, ABC):
     """An environment's configuration: immutable, printable, serialisable."""
 
     kind: ClassVar[str] = "environment"
+    raw: ClassVar[bool] = False  #: made of people's data: what is computed in it is not private
 
     @property
     @abstractmethod
@@ -38,6 +39,11 @@ class Environment(Settings, ABC):
         """The list of actions, of shape (K, d), that is offered in every round of every trial; None if there is none.
         It is public: a policy may plan on it before the first round."""
         return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of numbers from this world should know."""
+        return ()
 
     @abstractmethod
     def start(self, stream: Source) -> World:

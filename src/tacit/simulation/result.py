@@ -77,7 +77,7 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know."""
-        notes = []
+        notes = list(self.environment.notes)
         if self.by == "episodes":
             notes.append("Simulated by episodes: the law of the run round by round, in one draw per episode.")
         if self.interrupted:
@@ -145,6 +145,10 @@ class Result:
         }
         return pd.DataFrame({**columns, **constants})
 
+    def to_pandas(self) -> pd.DataFrame:
+        """`frame`, under the name that other libraries use."""
+        return self.frame()
+
     def save(self, path: str | Path) -> Path:
         """Write the table to `path`: Parquet or CSV, by its ending."""
         return save_frame(self.frame(), path)
@@ -154,6 +158,11 @@ class Result:
         from tacit.simulation.figure import draw_regret
 
         return draw_regret([self.frame()], axes)
+
+    def _repr_html_(self) -> str:
+        from tacit.simulation.notebook import result_html
+
+        return result_html(self)
 
     def __repr__(self) -> str:
         error = "" if self.regret_se is None else f" ± {self.regret_se:.2g}"
