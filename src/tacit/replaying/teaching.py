@@ -1,0 +1,52 @@
+"""Learners fed from a log."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit._types import Floats
+from tacit.core.learner import Learner
+from tacit.core.policy import Policy
+from tacit.errors import BadInput
+from tacit.replaying.log import Log
+
+
+def fitted(config: Policy, log: Log) -> Policy:
+    """The policy, if it can choose from what this log offers; with the log's list where it works on one."""
+    if not isinstance(config, Policy):
+        raise BadInput(
+            f"Expected the configuration of a policy that chooses from actions, got {type(config).__name__}."
+        )
+    fixed = log.fixed_actions
+    bound = config if config.list_option is None or fixed is None else config.offered(fixed)
+    if config.list_option is not None and fixed is None:
+        raise BadInput(
+            f"Expected a log without features for {config.slug}, which has one list of actions for every round, got "
+            "one whose contexts differ. Read the log with features=(), or use a policy that is shown its actions."
+        )
+    wanted = getattr(bound, "dim", log.dim)
+    if wanted != log.dim:
+        raise BadInput(
+            f"Expected dim={log.dim} for this log ({log.arms} arms, model {log.model}), got dim={wanted}. "
+            "log.dim is the number to give."
+        )
+    listed = bound.fixed_actions
+    if listed is not None and len(listed) != log.arms:
+        raise BadInput(f"Expected a list of {log.arms} actions, as many as the log has, got {len(listed)}.")
+    return bound
+
+
+def started(config: Policy, seed: int, run: int) -> Learner:
+    """A learner for one run: seeded, as nobody is protected by an experiment on raw data."""
+    sequence = np.random.SeedSequence(entropy=seed, spawn_key=(run,))
+    return config.start(seed=int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+
+
+def teach(learner: Learner, x: Floats, arm: int, reward: float, row: int) -> None:
+    """One row. Where the unit is a person, every row is a different one."""
+    people = getattr(learner.config, "person_rounds", None) is not None
+    person = row if people else None
+    if learner.config.fixed_actions is None:
+        learner.learn(x, reward, person)
+    else:
+        learner.learn(arm, reward, person)
