@@ -221,6 +221,11 @@ class Audit:
     def __str__(self) -> str:
         return self.text()
 
+    def _repr_html_(self) -> str:
+        from tacit.auditing.notebook import audit_html
+
+        return audit_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; `record` is the part that `tacit privacy --audit` reads."""
         return {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from tacit._validate import known
+from tacit.errors import BadInput
 
 
 def option(text: str, default: Any = dataclasses.MISSING) -> Any:
@@ -30,6 +31,37 @@ class Settings:
         """The settings under their own names, ready for JSON."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {name: value.to_dict() if hasattr(value, "to_dict") else value for name, value in values.items()}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options by name, as they are: scikit-learn's convention. Nothing lies deeper."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Itself, if nothing would change; everything else is refused, since a configuration is immutable.
+
+        Part of scikit-learn's conventions. To return a changed copy would be no better: its estimators ignore what
+        `set_params` of a part returns, and a search over `config__epsilon` would run every point with the ε there was.
+        """
+        names = [field.name for field in dataclasses.fields(self)]
+        for name, value in params.items():
+            known(f"option of {self.slug}", name, names, see=f"The options of {self.slug}: {', '.join(names)}.")
+            if value is not getattr(self, name):
+                raise BadInput(
+                    f"Expected to leave {type(self).__name__} as it is, got another {name}: a configuration is "
+                    f"immutable. Make a new one with dataclasses.replace(config, {name}=...), and search over whole "
+                    "configurations."
+                )
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        # Nothing is ever fitted in it. The constructor would not do: some options are tidied there, which
+        # scikit-learn takes for a mistake.
+        return self
+
+    def _repr_html_(self) -> str:
+        from tacit.core.notebook import config_html
+
+        return config_html(self)
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> Self:

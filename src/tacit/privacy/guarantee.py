@@ -147,6 +147,11 @@ class Guarantee:
         text = self._sentence()
         return f"{text}; {SEEDED}" if self.seeded else text
 
+    def _repr_html_(self) -> str:
+        from tacit.privacy.notebook import guarantee_html
+
+        return guarantee_html(self)
+
     def _sentence(self) -> str:
         if not self.private:
             return "no privacy is promised"

@@ -163,6 +163,10 @@ class PredictionResult:
         }
         return pd.DataFrame({**columns, **constants})
 
+    def to_pandas(self) -> pd.DataFrame:
+        """`frame`, under the name that other libraries use."""
+        return self.frame()
+
     def save(self, path: str | Path) -> Path:
         """Write the table to `path`: Parquet or CSV, by its ending."""
         return save_frame(self.frame(), path)
@@ -172,6 +176,11 @@ class PredictionResult:
         from tacit.simulation.error_figure import draw_errors
 
         return draw_errors([self.frame()], axes)
+
+    def _repr_html_(self) -> str:
+        from tacit.simulation.notebook import prediction_html
+
+        return prediction_html(self)
 
     def __repr__(self) -> str:
         error = "" if self.error_rate_se is None else f" ± {self.error_rate_se:.2g}"

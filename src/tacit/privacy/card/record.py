@@ -241,6 +241,11 @@ class Card:
     def __str__(self) -> str:
         return self.text()
 
+    def _repr_html_(self) -> str:
+        from tacit.privacy.notebook import card_html
+
+        return card_html(self)
+
     def _check_audit(self, audited: Audited) -> None:
         if audited.policy != self.policy:
             raise BadInput(

@@ -1,0 +1,41 @@
+"""Configurations as a notebook shows them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tacit._html import panel, short
+from tacit.core.settings import Settings
+from tacit.errors import TacitError
+from tacit.privacy.guarantee import Guarantee
+
+
+def config_html(config: Settings) -> str:
+    """What was asked for, what it gives, and the options that were left as they are."""
+    given: list[tuple[str, str]] = []
+    left: list[tuple[str, str]] = []
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        untold = field.default is not dataclasses.MISSING and _same(value, field.default)
+        (left if untold else given).append((field.name, short(value)))
+    defaults = "\n".join(f"{name} = {value}" for name, value in left)
+    return panel(
+        type(config).__name__,
+        under=config.summary,
+        rows=[*given, *_gives(config)],
+        folded=[("left at their defaults", defaults)],
+    )
+
+
+def _gives(config: Settings) -> list[tuple[str, str]]:
+    try:
+        guarantee = getattr(config, "guarantee", None)
+    except TacitError as problem:
+        # Some policies learn their list of actions later; a cell that only shows one must not fail for it.
+        return [("gives", f"not known yet: {problem}")]
+    return [("gives", str(guarantee))] if isinstance(guarantee, Guarantee) else []
+
+
+def _same(value: object, default: object) -> bool:
+    # An array beside a default has no single truth value; by kind first, so that none is asked for.
+    return type(value) is type(default) and bool(value == default)
