@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tacit._version import __version__
 
 if TYPE_CHECKING:
-    from tacit import environments, errors, features, kernels, reproduce
+    from tacit import adapters, environments, errors, features, kernels, reproduce
     from tacit.auditing.black_box import audit_black_box
     from tacit.auditing.result import Audit
     from tacit.auditing.run import audit
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tacit.core.server import Server
     from tacit.core.shuffler import Shuffler
     from tacit.estimators.prior import Prior
+    from tacit.frontiers import Frontier, frontier
     from tacit.policies.context_blind import ContextBlind
     from tacit.policies.episodic import UCB1, Episodic, LaplaceUCB, RenyiUCB, SuccessiveElimination
     from tacit.policies.gope import GOPE, RenyiGOPE
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tacit.privacy.calibrate import Promise
     from tacit.privacy.card import Card
     from tacit.privacy.guarantee import Guarantee
+    from tacit.replaying import Log, read_log, replay
     from tacit.simulation import Result, simulate
 
 _HOMES = {
@@ -58,6 +60,7 @@ _HOMES = {
     "Device": "tacit.core.device",
     "Episodic": "tacit.policies.episodic",
     "FeatureLinUCB": "tacit.policies.kernel_baselines",
+    "Frontier": "tacit.frontiers",
     "GOPE": "tacit.policies.gope",
     "GPMean": "tacit.policies.kernel_baselines",
     "GPUCB": "tacit.policies.kernel_baselines",
@@ -65,6 +68,7 @@ _HOMES = {
     "JointLinUCB": "tacit.policies.joint_linucb",
     "LaplaceUCB": "tacit.policies.episodic",
     "Learner": "tacit.core.learner",
+    "Log": "tacit.replaying",
     "LinPriv": "tacit.policies.linpriv",
     "LinUCB": "tacit.policies.linucb",
     "LocalLinUCB": "tacit.policies.local_linucb",
@@ -86,13 +90,17 @@ _HOMES = {
     "SuccessiveElimination": "tacit.policies.episodic",
     "UCB1": "tacit.policies.episodic",
     "USCA": "tacit.policies.usca",
+    "adapters": "",
     "audit": "tacit.auditing",
     "audit_black_box": "tacit.auditing",
     "environments": "",
     "errors": "",
     "features": "",
+    "frontier": "tacit.frontiers",
     "kernels": "",
     "new_key": "tacit.core.checkpoint",
+    "read_log": "tacit.replaying",
+    "replay": "tacit.replaying",
     "reproduce": "",
     "resume": "tacit.core.checkpoint",
     "simulate": "tacit.simulation",
@@ -113,6 +121,7 @@ __all__ = [
     "Device",
     "Episodic",
     "FeatureLinUCB",
+    "Frontier",
     "GPMean",
     "Guarantee",
     "JointLinUCB",
@@ -121,6 +130,7 @@ __all__ = [
     "LinPriv",
     "LinUCB",
     "LocalLinUCB",
+    "Log",
     "OnlineConfidence",
     "OnlineLinUCB",
     "Policy",
@@ -137,13 +147,17 @@ __all__ = [
     "Shuffler",
     "SuccessiveElimination",
     "__version__",
+    "adapters",
     "audit",
     "audit_black_box",
     "environments",
     "errors",
     "features",
+    "frontier",
     "kernels",
     "new_key",
+    "read_log",
+    "replay",
     "reproduce",
     "resume",
     "simulate",

@@ -9,8 +9,10 @@ from typing import Any, NoReturn
 from tacit._version import __version__
 from tacit.cli.audit import audit
 from tacit.cli.catalogue import environments, policies
+from tacit.cli.frontier import frontier
 from tacit.cli.options import whole_number
 from tacit.cli.privacy import privacy
+from tacit.cli.replay import replay
 from tacit.cli.reproduce import reproduce
 from tacit.cli.simulation import compare, run
 from tacit.cli.warm import warm
@@ -111,6 +113,25 @@ def parser() -> argparse.ArgumentParser:
         help="where to write figure, page and tables",
     )
 
+    _add_frontier(
+        command(
+            "frontier",
+            frontier,
+            "what privacy costs: regret against epsilon, between not private and choosing evenly, with advice",
+            "tacit frontier joint-linucb local-linucb --environment sphere --epsilons 0.1,1,10 --rounds 20000\n"
+            "  tacit frontier joint-linucb --environment table --data digits --projection 4 --report digits",
+            options=True,
+        )
+    )
+    _add_replay(
+        command(
+            "replay",
+            replay,
+            "estimate what policies would have earned on a log of another one (not private)",
+            "tacit replay log.csv linucb joint-linucb --epsilon 1 --delta 1e-6 --low 0 --high 1",
+            options=True,
+        )
+    )
     _add_audit(
         command(
             "audit",
@@ -154,6 +175,43 @@ def _add_simulation(sub: argparse.ArgumentParser) -> None:
         metavar="rounds|episodes",
         help="simulate round by round, or draw the rewards of an episode at once where there are episodes",
     )
+    _add_set(sub)
+
+
+def _add_frontier(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("policy", nargs="+", help="private policies; options of one alone after a colon")
+    sub.add_argument("--environment", default="sphere", help="see `tacit environments` (default: sphere)")
+    sub.add_argument("--epsilons", default="0.1,0.3,1,3,10,30", metavar="A,B", help="promises to try")
+    sub.add_argument("--delta", type=float, default=1e-6, help="where every epsilon is read (default: 1e-6)")
+    sub.add_argument("--rounds", type=whole_number, default=20_000, help="rounds per trial (default: 20000)")
+    sub.add_argument("--trials", type=whole_number, default=10, help="independent trials (default: 10)")
+    sub.add_argument("--seed", type=whole_number, default=0, help="makes the run reproducible (default: 0)")
+    sub.add_argument("--threads", type=whole_number, help="trials at a time (default: all cores)")
+    sub.add_argument(
+        "--report", type=Path, metavar="DIR", default=Path("tacit-frontier"), help="where the page and its files go"
+    )
+    _add_set(sub)
+
+
+def _add_replay(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("log", type=Path, help="a CSV or Parquet file: action, reward, propensity, features")
+    sub.add_argument("policy", nargs="+", help="policies; options of one alone after a colon")
+    # `action` is taken: it is what a command does.
+    sub.add_argument("--action", dest="action_column", metavar="COLUMN", help="what was done")
+    sub.add_argument("--reward", metavar="COLUMN", help="what it earned")
+    sub.add_argument("--propensity", metavar="COLUMN|uniform", help="how likely it was")
+    sub.add_argument("--features", metavar="A,B", help="columns of the context (default: x_…, user_feature_…)")
+    sub.add_argument("--low", metavar="NUMBER|A=0,B=0", help="declared lower bounds of features")
+    sub.add_argument("--high", metavar="NUMBER|A=1,B=1", help="declared upper bounds of features")
+    sub.add_argument("--buckets", type=whole_number, help="indicators per column of words")
+    sub.add_argument("--arms", type=whole_number, help="how many actions there are (default: those in the log)")
+    sub.add_argument("--items", type=Path, metavar="FILE", help="item_id and item_feature_…: public facts of actions")
+    sub.add_argument("--model", metavar="per-arm|shared|hybrid", help="how context and action come together")
+    sub.add_argument("--position", type=whole_number, help="keep the rows of one position")
+    sub.add_argument("--runs", type=whole_number, default=1, help="replays with fresh noise (default: 1)")
+    sub.add_argument("--rounds", type=whole_number, help="accepted rounds per replay at most")
+    sub.add_argument("--seed", type=whole_number, default=0, help="makes the estimates reproducible (default: 0)")
+    sub.add_argument("--output", type=Path, metavar="FILE", help="write the estimates (.parquet or .csv)")
     _add_set(sub)
 
 

@@ -1,0 +1,73 @@
+"""One policy at several promises: the same options, another ε each time."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tacit._validate import positive, probability
+from tacit.core.policy import Policy
+from tacit.errors import BadInput
+from tacit.privacy.scope import Trust
+
+#: Tested unless told: a factor of about three from one to the next.
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A kind of policy and its options, without what it promises."""
+
+    label: str
+    kind: type[Policy]
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind.trust is Trust.NONE:
+            raise BadInput(
+                f"Expected a private policy, got {self.kind.slug}, which promises nothing at any epsilon. "
+                "Policies without privacy are drawn as a line of their own."
+            )
+        if "epsilon" not in _options(self.kind):
+            raise BadInput(f"Expected a policy with an epsilon, got {self.kind.slug}, which has none to vary.")
+
+    def at(self, epsilon: float, delta: float, rounds: int) -> Policy:
+        """The configuration that promises (ε, δ), or ε where its promise is pure. Where a number of rounds must be
+        known and is not, it is that of the run; where a failure probability may be given and is not, one over it."""
+        known = _options(self.kind)
+        values: dict[str, Any] = dict(self.options)
+        values["epsilon"] = epsilon
+        if "delta" in known and not _pure(self.kind, values):
+            values.setdefault("delta", delta)
+        if "horizon" in known and values.get("horizon") is None and _needs_horizon(known["horizon"], values):
+            values["horizon"] = rounds
+        if "failure" in known and values.get("failure") is None:
+            values["failure"] = min(1 / rounds, 0.5)
+        return self.kind(**values)
+
+
+def epsilons_of(epsilons: Sequence[float]) -> tuple[float, ...]:
+    """Tested values in ascending order, each once."""
+    if isinstance(epsilons, str) or not isinstance(epsilons, Sequence) or not epsilons:
+        raise BadInput(f"Expected epsilons to be numbers such as (0.1, 1, 10), got {epsilons!r}.")
+    return tuple(sorted({positive("epsilon", value) for value in epsilons}))
+
+
+def delta_of(delta: float) -> float:
+    """δ at which every ε is read."""
+    return probability("delta", delta)
+
+
+def _options(kind: type[Policy]) -> dict[str, dataclasses.Field[Any]]:
+    return {field.name: field for field in dataclasses.fields(kind)}
+
+
+def _pure(kind: type[Policy], values: Mapping[str, Any]) -> bool:
+    return values.get("noise") == "laplace"
+
+
+def _needs_horizon(field: dataclasses.Field[Any], values: Mapping[str, Any]) -> bool:
+    every_round = values.get("releases") in ("tree", "toeplitz") or values.get("calibration") == "published"
+    return field.default is dataclasses.MISSING or every_round or values.get("learner") == "maler"
