@@ -18,6 +18,12 @@ RELEASED, ACTIONS, REPORT, BATCH, DRAWN = (
     "drawn candidate",
 )
 
+#: How far beyond the declared bounds the two inputs lie, in units of the bound: what clips them brings them to the
+#: bounds, what does not shows at once.
+BEYOND = 100.0
+#: Rows of everybody else, in units of the bound: they add nothing that could be seen.
+SMALL = 1e-4
+
 
 class Sampler(Protocol):
     """Runs a policy many times on the first (0) or the second (1) of two neighbouring inputs."""

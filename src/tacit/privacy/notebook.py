@@ -42,21 +42,22 @@ def card_html(card: Card) -> str:
         f"Privacy card: {card.policy}",
         under=f"{card.calibration} calibration",
         warnings=[*warnings(card), *([] if broken is None else [broken])],
-        headline=headline(card.guarantee),
+        headline=headline(card.guarantee, card.delta),
         rows=[*rows, *((f"noise {name}", value) for name, value in noise_rows(card))],
         notes=[card.protected_from, card.in_words or ""] if card.guarantee.private else [],
         folded=[("the whole card", text_of(card))],
     )
 
 
-def headline(guarantee: Guarantee) -> str:
-    """The price in one line, rounded up."""
+def headline(guarantee: Guarantee, delta: float | None = None) -> str:
+    """The price in one line, rounded up; ε at `delta`, or at the guarantee's own."""
     if not guarantee.private:
         return NO_PRIVACY
     if guarantee.theorem is not None:
         point = guarantee.theorem
         return f"ε ≤ {round_up(point.epsilon, 4)} at δ = {short_delta(point.delta)}, by theorem"
     mu = f"μ = {round_up(guarantee.mu or 0.0, 4)}"
-    if guarantee.epsilon is None or guarantee.delta is None:
+    at = guarantee.delta if delta is None else delta
+    if at is None:
         return mu
-    return f"ε ≤ {round_up(guarantee.epsilon, 4)} at δ = {short_delta(guarantee.delta)}, {mu}"
+    return f"ε ≤ {round_up(guarantee.epsilon_at(at), 4)} at δ = {short_delta(at)}, {mu}"

@@ -19,7 +19,7 @@ from tacit.privacy.card.text import (
     promise_rows,
     warnings,
 )
-from tacit.privacy.guarantee import short_delta
+from tacit.privacy.notebook import headline
 
 _STYLE = """
 :root { --ink: #1b1f24; --quiet: #59636e; --paper: #ffffff; --line: #d9dee3; --soft: #f5f7f9; --accent: #0072b2;
@@ -103,7 +103,7 @@ def _body(card: Card, title: str) -> str:
         f"<header><h1>{escape(title)}</h1>",
         f'<p class="under">{escape(card.calibration)} calibration{_form(card)}</p></header>',
         *(f'<p class="alarm">WARNING: {escape(line)}.</p>' for line in warnings(card)),
-        f'<p class="headline">{escape(_headline(card))}</p>',
+        f'<p class="headline">{escape(headline(card.guarantee, card.delta))}</p>',
         _marks(card),
     ]
     broken = broken_claim(card)
@@ -129,19 +129,6 @@ def _sections(card: Card) -> list[str]:
         _section("Audit", "".join(f"<p>{escape(line)}</p>" for line in audit_lines(card))),
         _section("Not covered", _list(card.not_covered)),
     ]
-
-
-def _headline(card: Card) -> str:
-    guarantee = card.guarantee
-    if not guarantee.private:
-        return "No privacy is promised."
-    if guarantee.theorem is not None:
-        point = guarantee.theorem
-        return f"ε ≤ {round_up(point.epsilon, 4)} at δ = {short_delta(point.delta)}, by theorem"
-    mu = f"μ = {round_up(guarantee.mu or 0.0, 4)}"
-    if card.true_epsilon is None or card.delta is None:
-        return mu
-    return f"ε ≤ {round_up(card.true_epsilon, 4)} at δ = {short_delta(card.delta)}, {mu}"
 
 
 def _marks(card: Card) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit._types import Floats, Ints
-from tacit.auditing.attack import ACTIONS, RELEASED, Attack, Twin
+from tacit.auditing.attack import ACTIONS, BEYOND, RELEASED, Attack, Twin
 from tacit.auditing.family import Family
 from tacit.auditing.scores import Score, given, table
 from tacit.auditing.script import Script, Scripted, Seen, spoiled
@@ -25,9 +25,6 @@ from tacit.policies.episodic import Episodic, LaplaceUCB, RenyiUCB, SuccessiveEl
 from tacit.policies.episodic.verbs import FOREVER
 from tacit.policies.gope import RenyiGOPE
 
-#: How far outside their interval the two rewards lie, in its length: what clips them brings them to its ends, what does
-#: not shows at once.
-BEYOND = 100.0
 #: What a bound is replaced by in the twin that does not clip.
 UNBOUNDED = 1e9
 #: Outcomes that are told apart at most when several choices in a row are looked at.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit._types import Floats, Ints
-from tacit.auditing.attack import ACTIONS, RELEASED, Attack, Twin
+from tacit.auditing.attack import ACTIONS, BEYOND, RELEASED, SMALL, Attack, Twin
 from tacit.auditing.family import Family
 from tacit.auditing.script import Script, Scripted, Seen, spoiled
 from tacit.core.plan import Plan
@@ -21,10 +21,6 @@ from tacit.policies.joint_linucb import JointLinUCB
 
 #: Views that are watched at most. Later ones say less and less about the first row.
 MOST_VIEWS = 32
-#: Rows of everybody else, in units of the bound: they add nothing that could be seen.
-SMALL = 1e-4
-#: How far beyond the bounds the two rows lie: what clips them brings them to the bounds, what does not shows at once.
-BEYOND = 100.0
 
 
 def attacks(config: JointLinUCB, *, plan: Plan | None = None, late: bool = True) -> tuple[Attack, ...]:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tacit._types import Floats
-from tacit.auditing.attack import ACTIONS, REPORT, Attack, Twin
+from tacit.auditing.attack import ACTIONS, BEYOND, REPORT, SMALL, Attack, Twin
 from tacit.auditing.family import Family
 from tacit.auditing.scores import given
 from tacit.auditing.script import Script, Scripted, Seen, spoiled
@@ -30,10 +30,6 @@ Row: TypeAlias = tuple[Floats, float]  #: an action and a reward
 
 #: Where the person's own action is what is protected, and what is seen.
 ANSWER = "own action"
-#: How far beyond the bounds the two rows lie: what clips them brings them to the bounds, what does not shows at once.
-BEYOND = 100.0
-#: Rows of everybody else, in units of the bound.
-SMALL = 1e-4
 #: Later choices that are asked for. Each is made after one more report of pure noise, and says less.
 PROBES = 6
 #: A bound that clips nothing.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit._types import Floats, Ints
+from tacit.auditing.attack import BEYOND
 from tacit.auditing.scores import Score, table
 from tacit.mechanisms.exponential import probabilities
 from tacit.mechanisms.exponential.uniforms import from_words
@@ -20,8 +21,6 @@ from tacit.noise.plain import Numbers
 from tacit.policies.kernel_baselines.moments import unit_rows
 from tacit.policies.kernel_baselines.one_shot import noise_bound, noised, solved_shifted
 
-#: How far beyond the bounds the two rewards lie: what clips them brings them to the bounds.
-BEYOND = 100.0
 #: Candidates of a draw: one that the record pulls at, and all others in one place. The more there are, the less the
 #: pull on the one changes the sum of all weights, which would take back part of what the odds show.
 CANDIDATES = 32

@@ -16,9 +16,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from tacit._types import Floats
-from tacit.auditing.attack import ACTIONS, BATCH, RELEASED, Attack, Twin
+from tacit.auditing.attack import ACTIONS, BATCH, RELEASED, SMALL, Attack, Twin
 from tacit.auditing.attacks.local import (
-    SMALL,
     Row,
     beyond,
     difference,

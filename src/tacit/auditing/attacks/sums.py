@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tacit._types import Floats, Ints
-from tacit.auditing.attack import ACTIONS, RELEASED, Attack, Twin
+from tacit.auditing.attack import ACTIONS, BEYOND, RELEASED, Attack, Twin
 from tacit.auditing.attacks import joint
-from tacit.auditing.attacks.episodes import BEYOND, UNBOUNDED, extremes, laplace_score, reward_twins
+from tacit.auditing.attacks.episodes import UNBOUNDED, extremes, laplace_score, reward_twins
 from tacit.auditing.family import Family
 from tacit.auditing.scores import given
 from tacit.auditing.script import Script, Scripted, Seen
