@@ -12,13 +12,13 @@ import pytest
 import tacit
 from tacit import reproduce
 from tacit.errors import Interrupted
-from tacit.reproduce import EXPERIMENTS, Finding, store
+from tacit.reproduce import EXPERIMENTS, Finding
 from tacit.reproduce.experiment import Claim, Evidence
 from tacit.reproduce.kernel import common, methods, operators, picture, predictions, rules
 from tacit.reproduce.kernel.common import KERNELS, MATERN, SE, fitted, world
-from tacit.reproduce.predicting import PredictionJob
-from tacit.reproduce.store import Damaged, Store, key
-from tacit.simulation import PredictionResult
+from tacit.simulation import PredictionResult, store
+from tacit.simulation.prediction_job import PredictionJob
+from tacit.simulation.store import Damaged, Store, key
 from tests.reproduce.tiny import TINY
 
 RATES, PREDICTIONS = EXPERIMENTS["kernel/rates"], EXPERIMENTS["kernel/predictions"]

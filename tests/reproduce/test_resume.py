@@ -12,9 +12,8 @@ import tacit
 from tacit import reproduce
 from tacit.environments import Sphere
 from tacit.errors import Interrupted
-from tacit.reproduce import store
-from tacit.reproduce.store import Damaged, Store, key
-from tacit.simulation import Job, engine, simulate
+from tacit.simulation import Job, engine, simulate, store
+from tacit.simulation.store import Damaged, Store, key
 from tests.reproduce.tiny import TINY
 
 pytestmark = pytest.mark.usefixtures("undrawn")

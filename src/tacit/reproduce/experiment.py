@@ -16,8 +16,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from tacit.report.tables import number, table
-from tacit.reproduce.predicting import PredictionJob
 from tacit.simulation import Job, PredictionResult, Result
+from tacit.simulation.prediction_job import PredictionJob
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tacit._version import __version__
 from tacit.report.page import Section, write_page
 from tacit.reproduce.experiment import By, Experiment, Scale, Table, Verdict
-from tacit.reproduce.store import AnyResult, write_whole
+from tacit.simulation.store import AnyResult, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,10 +16,10 @@ from tacit.reproduce.joint_dp import EXPERIMENTS as JOINT_DP
 from tacit.reproduce.kernel import EXPERIMENTS as KERNEL
 from tacit.reproduce.local import EXPERIMENTS as LOCAL
 from tacit.reproduce.outcome import Outcome
-from tacit.reproduce.predicting import PredictionJob
 from tacit.reproduce.renyi import EXPERIMENTS as RENYI
-from tacit.reproduce.store import AnyJob, AnyResult, Damaged, Store
 from tacit.simulation import Job, PredictionResult, Result, simulate_all
+from tacit.simulation.prediction_job import PredictionJob
+from tacit.simulation.store import AnyJob, AnyResult, Damaged, Store
 
 #: Every experiment by its name.
 EXPERIMENTS: Mapping[str, Experiment[Any]] = {

@@ -10,7 +10,7 @@ from tacit.core.functions import FunctionPolicy
 from tacit.policies.kernel_baselines import FeatureLinUCB, GPMean
 from tacit.policies.usca import USCA
 from tacit.reproduce.kernel.common import DELTA, KERNELS, world
-from tacit.reproduce.predicting import PredictionJob
+from tacit.simulation.prediction_job import PredictionJob
 from tacit.simulation.prediction_result import MEAN, ONCE, RELEASED
 
 #: τ of the paper's analysis, a noise variance, and a larger one.

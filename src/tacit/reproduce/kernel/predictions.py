@@ -19,8 +19,8 @@ from tacit.reproduce.figures import BLUE, GREEN, GREY, ORANGE, PINK, finish, lin
 from tacit.reproduce.judge import Sample, found, lower
 from tacit.reproduce.kernel.common import DELTA, PAPER, SE, WORLD, world
 from tacit.reproduce.kernel.picture import Map, draws, mapped
-from tacit.reproduce.predicting import PredictionJob
 from tacit.simulation import Job
+from tacit.simulation.prediction_job import PredictionJob
 from tacit.simulation.prediction_result import ONCE, RELEASED
 from tacit.simulation.result import standard_error
 

@@ -18,8 +18,8 @@ from tacit.reproduce.kernel import methods, rules
 from tacit.reproduce.kernel.common import DELTA, KERNELS, PAPER, WORLD, fitted
 from tacit.reproduce.kernel.methods import Line
 from tacit.reproduce.kernel.operators import known
-from tacit.reproduce.predicting import PredictionJob
 from tacit.simulation import Job
+from tacit.simulation.prediction_job import PredictionJob
 from tacit.simulation.result import standard_error
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tacit._version import __version__
-from tacit.reproduce.predicting import PredictionJob, kept
 from tacit.simulation import Job, PredictionResult, Result
 from tacit.simulation.engine import checkpoints
+from tacit.simulation.prediction_job import PredictionJob, kept
 
 #: Changes when stored runs of before can no longer be read.
 _FORMAT = 1
@@ -51,7 +51,7 @@ AnyResult: TypeAlias = Result | PredictionResult
 
 
 class Damaged(Exception):
-    """A stored run cannot be used. Never leaves this package: the run is simply made again."""
+    """A stored run cannot be used. Whoever looks runs up makes it again."""
 
 
 @dataclass(frozen=True)
