@@ -5,12 +5,17 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed-dev
 PLAIN  := $(VENV)/.installed
 
-.PHONY: demo test test-long lint bench format constraints clean
+PEERS  := .venv-peers
+
+.PHONY: demo test test-long lint bench bench-peers docs format constraints clean
 
 demo: $(PLAIN)
-	$(BIN)/tacit compare linucb joint-linucb joint-linucb:releases=tree \
-	  --environment sphere --dim 5 --gap 0.1 --epsilon 1 --delta 1e-6 \
-	  --horizon 200000 --rounds 200000 --trials 10 --seed 1 --output demo
+	$(BIN)/tacit frontier joint-linucb --environment table --data digits --projection 4 --measure reward \
+	  --width 0.1 --against linucb:width=0.1 --epsilons 3,30,300 \
+	  --rounds 20000 --trials 3 --seed 1 --report demo/digits
+	@echo
+	$(BIN)/tacit frontier joint-linucb local-linucb --environment sphere --dim 5 --gap 0.1 \
+	  --epsilons 0.3,1,3,10,30 --rounds 20000 --trials 5 --seed 1 --report demo/sphere
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not long"
@@ -27,6 +32,13 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
+# Other libraries have pins of their own: they get an environment of their own.
+bench-peers: $(PEERS)/.installed
+	$(PEERS)/bin/python -m benchmarks.peers --write docs/results/peers.md
+
+docs: $(STAMP)
+	$(BIN)/python docs/make_site.py site
+
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -36,7 +48,7 @@ constraints: $(STAMP)
 	$(BIN)/pip freeze --exclude-editable | grep -v '@' > constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist demo tacit-compare tacit-reproduce
+	rm -rf $(VENV) $(PEERS) build dist site demo tacit-compare tacit-frontier tacit-reproduce tacit-sweep
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tacit needs Python 3.11 or later; try make PYTHON=python3.12")'
@@ -49,3 +61,9 @@ $(PLAIN): pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 $(STAMP): pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(PLAIN)
+
+$(PEERS)/.installed: pyproject.toml constraints.txt benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	$(PEERS)/bin/python -m benchmarks.peers.install
+	@touch $@

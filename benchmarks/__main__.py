@@ -15,6 +15,7 @@ from benchmarks import (
     compile_times,
     design,
     device,
+    frontier,
     gope,
     large,
     local,
@@ -25,6 +26,7 @@ from benchmarks import (
     online,
     rkhs,
     rounds,
+    sweeps,
 )
 from benchmarks.report import Report, load, machine
 
@@ -46,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "oful",
         "rkhs",
         "audits",
+        "frontier",
+        "sweeps",
         "large",
         "compile_times",
         "memory",
@@ -69,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "oful": oful.measure,
         "rkhs": rkhs.measure,
         "audits": audits.measure,
+        "frontier": frontier.measure,
+        "sweeps": sweeps.measure,
         "large": large.measure,
         "compile_times": compile_times.measure,
         "memory": partial(memory.measure, rounds=options.rounds),

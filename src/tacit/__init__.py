@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tacit.privacy.guarantee import Guarantee
     from tacit.replaying import Log, read_log, replay
     from tacit.simulation import Result, simulate
+    from tacit.sweeping import Sweep, sweep
 
 _HOMES = {
     "AnytimeLinUCB": "tacit.policies.online",
@@ -88,6 +89,7 @@ _HOMES = {
     "ShuffleLinUCB": "tacit.policies.shuffle_linucb",
     "Shuffler": "tacit.core.shuffler",
     "SuccessiveElimination": "tacit.policies.episodic",
+    "Sweep": "tacit.sweeping",
     "UCB1": "tacit.policies.episodic",
     "USCA": "tacit.policies.usca",
     "adapters": "",
@@ -104,6 +106,7 @@ _HOMES = {
     "reproduce": "",
     "resume": "tacit.core.checkpoint",
     "simulate": "tacit.simulation",
+    "sweep": "tacit.sweeping",
 }
 
 __all__ = [
@@ -146,6 +149,7 @@ __all__ = [
     "ShuffleLinUCB",
     "Shuffler",
     "SuccessiveElimination",
+    "Sweep",
     "__version__",
     "adapters",
     "audit",
@@ -161,6 +165,7 @@ __all__ = [
     "reproduce",
     "resume",
     "simulate",
+    "sweep",
 ]
 
 

@@ -3,51 +3,43 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import pytest
 
 import tacit
 from tacit.policies.catalogue import CATALOGUE, FUNCTIONS
+from tacit.privacy import Trust
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def python_blocks(path: Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.S)
-
-
-#: Runs files one after the other, each in a namespace of its own, and says where the output of each begins.
-RUNNER = """
-import runpy, sys
-for path in sys.argv[1:]:
-    print("@@", path)
-    runpy.run_path(path, run_name="__main__")
-"""
-FOLDERS = sorted({page.parent for page in PAGES if python_blocks(page)})
+OUTPUTS = runpy.run_path(str(ROOT / "docs" / "outputs.py"))
+FOLDERS = sorted({page.parent for page in PAGES if OUTPUTS["EXAMPLE"].search(page.read_text("utf-8"))})
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_python_example_runs(folder, tmp_path):
     """One process per folder: starting one takes longer than most examples."""
-    scripts = {}
-    for page in PAGES:
-        for number, block in enumerate(python_blocks(page) if page.parent == folder else []):
-            script = tmp_path / f"{page.stem}_{number}.py"
-            script.write_text(block, "utf-8")
-            scripts[str(script)] = page
-    command = [sys.executable, "-c", RUNNER, *scripts]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout[-500:] + done.stderr
-    outputs = dict(part.split("\n", 1) for part in done.stdout.split("@@ ")[1:])
-    assert list(outputs) == list(scripts)
-    for script, output in outputs.items():
-        if scripts[script].name == "README.md":
-            assert output.strip() in README, "README shows another output than the example prints"
+    printed = OUTPUTS["run_examples"]([page for page in PAGES if page.parent == folder], tmp_path)
+    assert printed
+    for page, outputs in printed.items():
+        text = page.read_text("utf-8")
+        if page == ROOT / "README.md":
+            for output in outputs:
+                assert output.strip() in text, "README shows another output than the example prints"
+        if page.name == "tutorial.md":
+            assert OUTPUTS["with_outputs"](text, outputs) == text, "run python docs/outputs.py docs/tutorial.md"
+
+
+def test_an_output_that_is_not_what_was_printed_is_noticed():
+    page = "A sum.\n\n```python\nprint(1 + 1)\n```\n\n```\n3\n```\n\n```python\nx = 1\n```\n"
+    assert OUTPUTS["with_outputs"](page, ["3\n", ""]) == page
+    assert "```\n2\n```" in OUTPUTS["with_outputs"](page, ["2\n", ""])
+    assert "```\nmore\n```" in OUTPUTS["with_outputs"](page, ["3\n", "more\n"])
 
 
 def test_the_readme_shows_both_commands_with_their_output():
@@ -69,6 +61,34 @@ def test_every_policy_has_its_page_of_guarantees():
     for slug, kind in {**CATALOGUE, **FUNCTIONS}.items():
         page = (ROOT / "docs" / "guarantees" / f"{slug}.md").read_text("utf-8")
         assert f"tacit.{kind.__name__}" in page
+
+
+def test_the_table_of_guarantees_says_what_the_policies_say():
+    text = (ROOT / "docs" / "guarantees" / "README.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| \[([a-z0-9-]+)\]\(\1\.md\) \| (.*)$", text, re.M))
+    every = {**CATALOGUE, **FUNCTIONS}
+    assert set(rows) == {slug for slug, kind in every.items() if kind.trust is not Trust.NONE}
+    for slug, kind in every.items():
+        if slug not in rows:
+            assert f"[{slug}]({slug}.md)" in text
+            continue
+        trust, protects, unit, promised, _ = rows[slug].split(" | ")
+        assert (trust, protects) == (kind.trust.value, kind.protects.value), slug
+        names = kind.__dataclass_fields__
+        assert ("person" in unit) == ("person_rounds" in names), slug
+        assert ("ρ" in promised) == ("rho" in names), slug
+        assert ("δ" in promised) == ("delta" in names), slug
+
+
+def test_the_index_names_every_page_that_a_reader_may_look_for():
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    for page in [
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").glob("how-to/*.md"),
+        *(ROOT / "docs").glob("guarantees/*.md"),
+    ]:
+        if page != ROOT / "docs" / "README.md":
+            assert f"]({page.relative_to(ROOT / 'docs').as_posix()})" in index, page.name
 
 
 def test_every_mechanism_has_its_proof_beside_it():

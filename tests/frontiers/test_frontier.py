@@ -7,13 +7,15 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tacit
-from tacit.cli import main
 from tacit.errors import BadInput
 from tacit.frontiers import Asked, Frontier, Point
-from tacit.frontiers.shares import rounds_needed, share_of, shares_over_time
+from tacit.frontiers.measures import REGRET, measure_in
+from tacit.frontiers.result import about
+from tacit.frontiers.shares import Share, rounds_needed, share_of, shares_over_time
 
 SPHERE = tacit.environments.Sphere(dim=3, arms=4)
 EPSILONS = (1.0, 100.0)
@@ -45,23 +47,32 @@ def test_epsilon_is_what_is_accounted_and_not_what_was_asked_for(found):
     assert published.points[0].true == pytest.approx(26.95, abs=0.01)
 
 
-def test_the_share_is_gain_over_possible_gain(found):
-    evenly, best = with_regret(found.evenly, 100.0, 120.0), with_regret(found.without_privacy, 10.0, 20.0)
-    half = with_regret(found.points[0].result, 55.0, 60.0)
+def test_the_share_is_gain_over_possible_gain():
+    evenly, best, half = np.array([100.0, 120.0]), np.array([10.0, 20.0]), np.array([55.0, 60.0])
     assert share_of(half, best, evenly).mean == pytest.approx((45 + 60) / (90 + 100))
     assert share_of(best, best, evenly).mean == 1
     assert share_of(evenly, best, evenly).mean == 0
     share = share_of(half, best, evenly)
     assert share.low < share.mean < share.high
-    one = with_regret(half, 55.0)
-    assert math.isnan(share_of(one, with_regret(best, 10.0), with_regret(evenly, 100.0)).low)
+    assert math.isnan(share_of(half[:1], best[:1], evenly[:1]).low)
     assert math.isnan(share_of(half, evenly, evenly).mean)  # there is nothing to gain
+    lucky = share_of(half, np.array([100.0, 20.0]), evenly)  # all that can be gained is gained in one trial
+    assert lucky.mean == pytest.approx(1.05)
+    assert math.isnan(lucky.low)
+
+
+def test_bands_of_values_are_two_standard_errors(found):
+    value = found.points[0].value
+    regret = found.points[0].result.regret
+    assert value.mean == regret.mean()
+    assert value.high - value.low == pytest.approx(2 * 1.96 * regret.std(ddof=1) / math.sqrt(len(regret)))
 
 
 def test_rounds_are_needed_until_the_share_stays(found):
-    evenly, best = with_regret(found.evenly, 100.0), with_regret(found.without_privacy, 0.0)
-    marks = found.evenly.checkpoints
-    late = with_regret(found.points[0].result, 5.0)
+    plain = found.evenly.result
+    evenly, best = with_regret(plain, 100.0), with_regret(plain, 0.0)
+    marks = plain.checkpoints
+    late = with_regret(plain, 5.0)
     late.curves[0, : len(marks) // 2] = evenly.curves[0, : len(marks) // 2]
     assert rounds_needed(late, best, evenly) == marks[len(marks) // 2]
     assert rounds_needed(evenly, best, evenly) is None
@@ -80,9 +91,14 @@ def test_the_smallest_useful_epsilon_is_one_from_which_on_all_are_useful(found):
     assert "keeps 90 % of the non-private gain from epsilon = 10.0 at" in advice(0.5, 0.95, 0.97)
     assert "from epsilon = 100 at" in advice(0.95, 0.5, 0.97)  # a lucky one below does not count
     assert "no tested epsilon keeps 90 %" in advice(0.1, 0.2, 0.3)
-    assert "30 % at epsilon = 100" in advice(0.1, 0.2, 0.3)
+    assert "30.0 % at epsilon = 100" in advice(0.1, 0.2, 0.3)
     assert "the strictest that was tested" in advice(0.95, 0.95, 0.97)
     assert "nothing can be gained" in advice(math.nan, math.nan, math.nan)
+
+
+@pytest.mark.parametrize(("count", "said"), [(7, 7), (217, 220), (18_001, 19_000), (20_000, 20_000), (99_100, 100_000)])
+def test_rounds_in_a_sentence_have_two_digits_and_are_never_too_few(count, said):
+    assert about(count) == said
 
 
 def test_table_and_json_say_the_same(found):
@@ -97,44 +113,72 @@ def test_table_and_json_say_the_same(found):
         assert row in text
 
 
-def test_the_command_writes_a_page_and_says_where(capsys, tmp_path):
-    words = ["frontier", "joint-linucb", "joint-linucb:width=0.5", "--dim", "3", "--arms", "4", "--epsilons", "1,100"]
-    words += ["--delta", "1e-5", "--rounds", "300", "--trials", "2", "--report", str(tmp_path / "page")]
-    assert main([*words, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert {one["label"] for one in facts["points"]} >= {"joint-linucb", "joint-linucb width=0.5"}
-    page = (tmp_path / "page" / "report.html").read_text("utf-8")
-    assert "What is kept of the non-private gain" in page
-    assert "tacit frontier joint-linucb" in page
-    assert len(page) < 3_000_000
+def test_pictures_and_notebooks_show_what_the_table_says(found):
+    axes = found.plot()
+    assert axes.get_ylabel() == "share of the non-private gain"
+    assert axes.get_lines()[0].get_xdata().tolist() == [point.true for point in found.of("joint-linucb")]
+    regret = found.plot(what="value")
+    assert regret.get_lines()[0].get_ydata().tolist() == [point.value.mean for point in found.of("joint-linucb")]
+    page = found._repr_html_()
+    assert found.advice()[0] in page
+    assert "WARNING" not in page
+    assert "joint-linucb in sphere: 2,000 rounds" in repr(found)
+    assert str(found) == found.text()
+    with pytest.raises(BadInput, match="what to be one of 'kept', 'value'"):
+        found.plot(what="all")
+
+
+def test_a_table_can_be_written_and_read_back(found, tmp_path):
+    back = pd.read_parquet(found.save(tmp_path / "frontier.parquet"))
+    assert back["value"].tolist() == [row["value"] for row in found.rows()]
+
+
+def test_nothing_to_gain_is_said_and_not_drawn(found, tmp_path):
+    points = tuple(replace(point, share=Share.unknown(), needed=None) for point in found.points)
+    nothing = replace(found, points=points)
+    page = nothing.write(tmp_path)[-1].read_text("utf-8")
+    assert "nothing can be gained here" in page
+    assert "What is kept of the non-private gain" not in page
+    json.dumps(nothing.to_dict(), allow_nan=False)
+    with pytest.raises(BadInput, match="nothing was gained without privacy"):
+        nothing.plot()
 
 
 def test_people_s_data_are_never_left_without_a_warning(found, tmp_path):
-    from tacit.frontiers.page import write
-
     raw = replace(found, raw=True)
-    assert "not private, do not publish" in raw.text()
-    assert "not private" in raw.to_dict()["warning"]
-    assert "not private, do not publish" in write(raw, tmp_path, "tacit frontier")[-1].read_text("utf-8")
+    said = "not private, do not publish"
+    assert said in raw.text()
+    assert said in raw.to_dict()["warning"]
+    assert said in raw._repr_html_()
+    assert all(said in warning for warning in raw.to_pandas()["warning"])
+    assert said in raw.plot().texts[-1].get_text()
+    paths = raw.write(tmp_path, "tacit frontier")
+    assert said in paths[-1].read_text("utf-8")
+    assert said in json.loads((tmp_path / "frontier.json").read_text("utf-8"))["warning"]
+    assert said not in found.write(tmp_path / "synthetic")[-1].read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["linucb"], "promises nothing at any epsilon"),
-        (["joint-linucb", "--epsilon", "1"], "it is what is varied"),
-        (["joint-linucb", "--epsilons", "a,b"], "Expected --epsilons to be numbers"),
-        (["joint-linucb", "--epsilons", "-1"], "Expected epsilon > 0"),
-        (["usca"], "which learns a function"),
-        (["joint-linucb", "--environment", "rkhs"], "Expected a world with lists of actions"),
-        (["joint-linucb", "--ratios", "3"], "Did you mean --ratio"),
-    ],
-)
-def test_what_cannot_be_traced_is_refused(capsys, words, said):
-    assert main(["frontier", *words]) == 2
-    assert said in capsys.readouterr().err
+def test_reward_is_offered_where_it_follows_from_the_regret(found):
+    digits = tacit.environments.Table(data="digits", projection=2)
+    assert measure_in(digits, "reward").name == "reward"
+    assert measure_in(digits, None) is measure_in(digits, "regret") is REGRET
+    with pytest.raises(BadInput, match="what the best action pays differs from round to round"):
+        tacit.frontier([tacit.JointLinUCB], SPHERE, measure="reward")
+    with pytest.raises(BadInput, match="measure to be one of 'regret', 'reward', got measure='error'"):
+        tacit.frontier([tacit.JointLinUCB], SPHERE, measure="error")
 
 
 def test_policies_of_one_name_are_refused():
     with pytest.raises(BadInput, match="Expected policies of different names"):
         tacit.frontier([tacit.JointLinUCB, tacit.JointLinUCB], SPHERE)
+
+
+def test_a_private_policy_is_no_line_without_privacy():
+    private = tacit.JointLinUCB(dim=3, epsilon=1.0, delta=1e-6)
+    with pytest.raises(BadInput, match="Expected a policy without privacy as the line, got joint-linucb"):
+        tacit.frontier([tacit.LocalLinUCB], SPHERE, without_privacy=private)
+
+
+def test_what_is_no_place_is_refused():
+    with pytest.raises(BadInput, match="Expected an environment or a log, got str"):
+        tacit.frontier([tacit.JointLinUCB], "sphere")

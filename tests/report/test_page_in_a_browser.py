@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tacit.report.charts import Chart, Line, Mark, frontier
+from tacit.report.dots import Dot, Dots, Group
 from tacit.report.page import Section
 from tacit.report.reports import Report, settings_section
 
@@ -40,12 +41,12 @@ class _Root(HTMLParser):
             self.seen = {name.removeprefix("data-"): value for name, value in attrs if name.startswith("data-")}
 
 
-def opened(page, profile):
+def opened(page, profile, *flags, fragment="#selftest"):
     """What the page saw of itself, and what the console said."""
     done = subprocess.run(
         [
             *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
-            *(f"--user-data-dir={profile}", "--dump-dom", f"{page.as_uri()}#selftest"),
+            *(f"--user-data-dir={profile}", *flags, "--dump-dom", f"{page.as_uri()}{fragment}"),
         ],
         capture_output=True,
         text=True,
@@ -55,6 +56,22 @@ def opened(page, profile):
     )
     assert done.returncode == 0, done.stderr
     return _Root(done.stdout).seen, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def dots():
+    """Two rows, two groups; one dot without an interval, one that is not there."""
+    wide = Dot(value=0.5, low=0.4, high=0.6, trials=[0.45, 0.55])
+    groups = [
+        Group(label="joint", dots=[wide, Dot(value=0.3)]),
+        Group(label="<i>local</i>", dots=[Dot(value=0.2, low=0.1, high=0.25), None]),
+    ]
+    return Dots(
+        title="Estimates",
+        x_label="reward",
+        rows=["IPS", "doubly robust, with a name that is longer than a phone is wide " * 2],
+        groups=groups,
+        marks=[Mark(label="the log itself", x=0.35)],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +99,7 @@ def page(tmp_path_factory):
     sections = [
         Section("Over time", chart=regret),
         Section("Frontier", chart=kept),
+        Section("Estimates", chart=dots()),
         Section("Final", head=("policy", "epsilon", "regret"), rows=ROWS, right=(1, 2)),
         Section("Card", text="a line that is much wider than any phone " * 10),
         settings_section({"rounds": 1000}),
@@ -107,7 +125,7 @@ def test_nothing_goes_wrong(seen, visit):
 
 
 def test_every_line_is_drawn(seen):
-    assert (seen["charts"], seen["lines"]) == ("2", "2 1")
+    assert (seen["charts"], seen["lines"]) == ("3", "2 1 2")
 
 
 def test_pointing_at_the_end_reads_every_line_there_and_leaving_ends_it(seen):
@@ -146,8 +164,69 @@ def test_a_downloaded_table_is_the_one_beside_the_page(seen, page):
     assert seen["csv"].splitlines() == (page.parent / "final.csv").read_text("utf-8").splitlines()
 
 
-def test_nothing_sticks_out_on_a_phone(seen):
-    assert (seen["width"], seen["overflow"]) == ("390", "0")
+def test_the_button_saves_that_table_under_its_name(seen):
+    assert seen["download"] == "final.csv"
+    # A line ends in two bytes in the file, and in one where the browser prints its page.
+    assert int(seen["bytes"]) == len(seen["csv"].replace("\n", "\r\n").encode())
+
+
+def test_dots_are_read_by_row(dotted):
+    assert [line.strip() for line in dotted["readout"].splitlines() if line.strip()] == [
+        "IPS",
+        "joint",
+        "0.5",
+        "0.4 to 0.6",
+        "<i>local</i>",
+        "0.2",
+        "0.1 to 0.25",
+    ]
+    assert dotted["spoken"] == "IPS; joint: 0.5; <i>local</i>: 0.2"
+    assert dotted["toggled"] == "1"
+    assert "error" not in dotted
+
+
+@pytest.fixture(scope="module")
+def dotted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dots")
+    page = Report(title="Dots", command="tacit", sections=[Section("s", chart=dots())]).write(folder)[-1]
+    seen, said = opened(page, tmp_path_factory.mktemp("profile"))
+    assert said == []
+    return seen
+
+
+def test_light_and_dark_are_two_sets_of_colours(seen, page, tmp_path):
+    dark, said = opened(page, tmp_path / "profile", "--blink-settings=preferredColorScheme=0")
+    assert said == []
+    assert (seen["paper"], dark["paper"]) == ("rgb(255, 255, 255)", "rgb(20, 24, 28)")
+    assert seen["ink"] != dark["ink"]
+    assert seen["stroke"] != dark["stroke"]
+
+
+def on_a_phone(page, folder):
+    """No window is as narrow as a phone, but a frame is. The page tells it what it saw."""
+    frame = folder / "frame.html"
+    frame.write_text(
+        f'<html><body><iframe src="{page.as_uri()}#selftest" width="390" height="844"></iframe><script>\n'
+        "onmessage = ({ data }) => Object.assign(document.documentElement.dataset, data);</script></body></html>",
+        "utf-8",
+    )
+    seen, said = opened(frame, folder / "profile", "--virtual-time-budget=5000", "--hide-scrollbars", fragment="")
+    assert said == []
+    assert (seen["selftest"], seen["width"]) == ("done", "390")
+    return seen
+
+
+def test_nothing_sticks_out_on_a_phone(page, tmp_path):
+    seen = on_a_phone(page, tmp_path)
+    assert seen["overflow"] == "0"
+    assert seen["readout"], "what is pointed at is read out on a phone too"
+
+
+def test_what_sticks_out_on_a_phone_is_noticed(page, tmp_path):
+    # The broken twin: something that is wider than the phone.
+    wide = tmp_path / "wide.html"
+    wide.write_text(page.read_text("utf-8").replace("<h1>", '<div style="width: 600px">wide</div><h1>'), "utf-8")
+    assert int(on_a_phone(wide, tmp_path)["overflow"]) > 100
 
 
 def test_a_script_that_is_not_the_pages_own_does_not_run(page, tmp_path):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import build, print_json, read_settings, refuse_unknown, typed
+from tacit.cli.options import build, files, print_json, read_settings, refuse_unknown, typed
 from tacit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def audit(parsed: argparse.Namespace, rest: list[str]) -> int:
         raise BadInput("Expected a policy, or --all, got neither. See `tacit audit --help`.")
     from tacit.auditing import audit as attack
     from tacit.auditing.families import family_of
+    from tacit.auditing.page import write
     from tacit.policies.catalogue import policy
     from tacit.privacy.scope import Trust
 
@@ -53,11 +54,13 @@ def audit(parsed: argparse.Namespace, rest: list[str]) -> int:
         _write(parsed.output, found)
     if parsed.plot is not None:
         found.plot(parsed.plot)
+    paths = write(found, parsed.report, parsed.command_line, config.card()) if parsed.report else []
     if parsed.json:
-        print_json(found.to_dict())
+        print_json({**found.to_dict(), **files(paths)})
     else:
         print(found.text())
-        for what, path in (("audit", parsed.output), ("figure", parsed.plot)):
+        page = paths[-1] if paths else None
+        for what, path in (("audit", parsed.output), ("figure", parsed.plot), ("page", page)):
             if path is not None:
                 print(f"{what}: {path}")
     return _code([found.verdict])
@@ -67,10 +70,11 @@ def _all(parsed: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from tacit.auditing.catalogue import audit_all
+    from tacit.auditing.page import write_all
 
     if parsed.plot is not None:
         raise BadInput(
-            "Expected no --plot with --all, got one. Every audit's figure is in its page: give --output DIR."
+            "Expected no --plot with --all, got one. Draw the scores of one policy, or give --report DIR for a page."
         )
     table = audit_all(
         runs=parsed.runs,
@@ -81,10 +85,13 @@ def _all(parsed: argparse.Namespace) -> int:
         output=parsed.output or Path("tacit-audit"),
         say=lambda line: tqdm.write(line, file=sys.stderr),
     )
+    paths = write_all(table, parsed.report, parsed.command_line) if parsed.report else []
     if parsed.json:
-        print_json(table.to_dict())
+        print_json({**table.to_dict(), **files(paths)})
     else:
         print(table.text())
+        if paths:
+            print(f"page: {paths[-1]}")
     return _code(table.verdicts)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit._validate import known
@@ -30,6 +32,18 @@ def whole_number(text: str) -> int:
     if whole != number:
         raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}")
     return whole
+
+
+def report_folder(text: str | Path) -> Path:
+    """A folder for a report, there or not yet, that can be written to: better said before a long run than after it."""
+    path = Path(text)
+    # The first of it and its parents that is there: everything below it will be made.
+    there = next((one for one in (path, *path.parents) if os.path.lexists(one)), Path())
+    if not there.is_dir():
+        raise BadInput(f"Expected a folder for the report, got the file {str(there)!r}. Give another name.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise BadInput(f"Expected a folder that can be written to, got {str(there)!r}. Give another.")
+    return path
 
 
 def read_settings(rest: Sequence[str], sets: Sequence[str]) -> dict[str, str]:
@@ -123,6 +137,11 @@ def refuse_unknown(settings: dict[str, str], *kinds: type[Policy] | type[Environ
             flags,
             see=f"`tacit policies {kinds[0].slug}` lists them.",
         )
+
+
+def files(paths: Sequence[Path]) -> dict[str, list[str]]:
+    """What was written, for JSON; nothing where nothing was."""
+    return {"files": [str(path) for path in paths]} if paths else {}
 
 
 def print_json(facts: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,11 +11,13 @@ from tacit._version import __version__
 from tacit.cli.audit import audit
 from tacit.cli.catalogue import environments, policies
 from tacit.cli.frontier import frontier
-from tacit.cli.options import whole_number
+from tacit.cli.log_options import add_log_flags
+from tacit.cli.options import report_folder, whole_number
 from tacit.cli.privacy import privacy
 from tacit.cli.replay import replay
 from tacit.cli.reproduce import reproduce
 from tacit.cli.simulation import compare, run
+from tacit.cli.sweep import sweep
 from tacit.cli.warm import warm
 from tacit.errors import BadInput
 
@@ -79,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--audit", type=Path, metavar="FILE", help="put the record of an audit (JSON) on the card")
     sub.add_argument("--page", type=Path, metavar="FILE", help="write the card as an HTML page that fits on one sheet")
+    _add_report(sub, "write a page with the curves of the promise, the sheet and the JSON card; also of compose")
     _add_set(sub)
 
     sub = command(
@@ -91,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("policy", help="see `tacit policies`; options of policy and environment are flags of their own")
     _add_simulation(sub)
     sub.add_argument("--output", type=Path, metavar="FILE", help="write the curves to FILE (.parquet or .csv)")
+    _add_report(sub)
 
     sub = command(
         "compare",
@@ -105,21 +110,22 @@ def parser() -> argparse.ArgumentParser:
         help="policies; options of one alone after a colon, as in joint-linucb:releases=tree,width=0.5",
     )
     _add_simulation(sub)
-    sub.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        default=Path("tacit-compare"),
-        help="where to write figure, page and tables",
+    _add_report(
+        sub,
+        "where page, figure and tables go (default: tacit-compare); --output is the same option under its older name",
+        also="--output",
+        default="tacit-compare",
     )
 
     _add_frontier(
         command(
             "frontier",
             frontier,
-            "what privacy costs: regret against epsilon, between not private and choosing evenly, with advice",
+            "what privacy costs: regret, reward or error against epsilon, and the smallest that is enough",
             "tacit frontier joint-linucb local-linucb --environment sphere --epsilons 0.1,1,10 --rounds 20000\n"
-            "  tacit frontier joint-linucb --environment table --data digits --projection 4 --report digits",
+            "  tacit frontier joint-linucb --environment table --data digits --projection 4 --report digits\n"
+            "  tacit frontier usca --environment rkhs --epsilons 1,10 --trials 5\n"
+            "  tacit frontier joint-linucb --log log.csv --reward click --low 0 --high 1",
             options=True,
         )
     )
@@ -151,10 +157,57 @@ def parser() -> argparse.ArgumentParser:
             "tacit reproduce list\n  tacit reproduce joint-dp/figure-4 --scale quick",
         )
     )
+    _add_sweep(
+        command(
+            "sweep",
+            sweep,
+            "run every policy at every budget in every environment under every seed; goes on where it stopped",
+            "tacit sweep spec.toml --report page\n"
+            "  tacit sweep spec.toml --status\n"
+            "  tacit sweep spec.toml --engine dask --scheduler tcp://10.0.0.1:8786",
+        )
+    )
     command(
         "warm", warm, "compile policies in every environment, so that nothing has to later", "tacit warm joint-linucb"
     ).add_argument("policies", nargs="*", metavar="policy", help="see `tacit policies` (default: all of them)")
     return found
+
+
+_REPORT = "write a page with charts, tables, cards and settings into this folder, and PNG, SVG and CSV beside it"
+
+
+def _add_report(
+    sub: argparse.ArgumentParser, text: str = _REPORT, *, also: str | None = None, default: str | None = None
+) -> None:
+    flags = ["--report", *([] if also is None else [also])]
+    sub.add_argument(*flags, dest="report", type=_folder, action=_Once, metavar="DIR", default=default, help=text)
+
+
+def _folder(text: str) -> Path:
+    try:
+        return report_folder(text)
+    except BadInput as problem:
+        raise argparse.ArgumentTypeError(str(problem).rstrip(".")) from None
+
+
+class _Once(argparse.Action):
+    """An option with two names: the second of two answers would silently win."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        names, given = " or ".join(self.option_strings), getattr(namespace, _GIVEN, None)
+        if given is not None and given != values:
+            raise argparse.ArgumentError(self, f"expected one folder by {names}, got {given} and {values}")
+        setattr(namespace, _GIVEN, values)
+        setattr(namespace, self.dest, values)
+
+
+_GIVEN = "report_given"
 
 
 def _add_set(sub: argparse.ArgumentParser) -> None:
@@ -180,15 +233,35 @@ def _add_simulation(sub: argparse.ArgumentParser) -> None:
 
 def _add_frontier(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("policy", nargs="+", help="private policies; options of one alone after a colon")
-    sub.add_argument("--environment", default="sphere", help="see `tacit environments` (default: sphere)")
+    sub.add_argument("--environment", help="see `tacit environments` (default: sphere)")
+    sub.add_argument(
+        "--log",
+        type=Path,
+        metavar="FILE",
+        help="a log in place of an environment; its columns are named by the flags that `tacit replay --help` lists",
+    )
     sub.add_argument("--epsilons", default="0.1,0.3,1,3,10,30", metavar="A,B", help="promises to try")
     sub.add_argument("--delta", type=float, default=1e-6, help="where every epsilon is read (default: 1e-6)")
-    sub.add_argument("--rounds", type=whole_number, default=20_000, help="rounds per trial (default: 20000)")
-    sub.add_argument("--trials", type=whole_number, default=10, help="independent trials (default: 10)")
+    sub.add_argument("--rounds", type=whole_number, help="rounds, or records, per trial (default: 20000)")
+    sub.add_argument("--trials", type=whole_number, default=10, help="independent trials; on a log, runs (default: 10)")
     sub.add_argument("--seed", type=whole_number, default=0, help="makes the run reproducible (default: 0)")
+    sub.add_argument(
+        "--measure",
+        metavar="regret|reward|error",
+        help="what is measured (default: regret; of functions error; on a log reward, also had on a table of classes)",
+    )
+    sub.add_argument(
+        "--against",
+        metavar="POLICY",
+        help="the line without privacy, options after a colon (default: linucb; for functions gp-mean)",
+    )
     sub.add_argument("--threads", type=whole_number, help="trials at a time (default: all cores)")
     sub.add_argument(
-        "--report", type=Path, metavar="DIR", default=Path("tacit-frontier"), help="where the page and its files go"
+        "--report",
+        type=Path,
+        metavar="DIR",
+        default=Path("tacit-frontier"),
+        help="where the page and its files go, and finished runs, from which a stopped call goes on",
     )
     _add_set(sub)
 
@@ -196,22 +269,12 @@ def _add_frontier(sub: argparse.ArgumentParser) -> None:
 def _add_replay(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("log", type=Path, help="a CSV or Parquet file: action, reward, propensity, features")
     sub.add_argument("policy", nargs="+", help="policies; options of one alone after a colon")
-    # `action` is taken: it is what a command does.
-    sub.add_argument("--action", dest="action_column", metavar="COLUMN", help="what was done")
-    sub.add_argument("--reward", metavar="COLUMN", help="what it earned")
-    sub.add_argument("--propensity", metavar="COLUMN|uniform", help="how likely it was")
-    sub.add_argument("--features", metavar="A,B", help="columns of the context (default: x_…, user_feature_…)")
-    sub.add_argument("--low", metavar="NUMBER|A=0,B=0", help="declared lower bounds of features")
-    sub.add_argument("--high", metavar="NUMBER|A=1,B=1", help="declared upper bounds of features")
-    sub.add_argument("--buckets", type=whole_number, help="indicators per column of words")
-    sub.add_argument("--arms", type=whole_number, help="how many actions there are (default: those in the log)")
-    sub.add_argument("--items", type=Path, metavar="FILE", help="item_id and item_feature_…: public facts of actions")
-    sub.add_argument("--model", metavar="per-arm|shared|hybrid", help="how context and action come together")
-    sub.add_argument("--position", type=whole_number, help="keep the rows of one position")
+    add_log_flags(sub)
     sub.add_argument("--runs", type=whole_number, default=1, help="replays with fresh noise (default: 1)")
     sub.add_argument("--rounds", type=whole_number, help="accepted rounds per replay at most")
     sub.add_argument("--seed", type=whole_number, default=0, help="makes the estimates reproducible (default: 0)")
     sub.add_argument("--output", type=Path, metavar="FILE", help="write the estimates (.parquet or .csv)")
+    _add_report(sub)
     _add_set(sub)
 
 
@@ -236,6 +299,7 @@ def _add_audit(sub: argparse.ArgumentParser) -> None:
         help="write the audit to this JSON file, for `tacit privacy --audit`; with --all a folder, in which a stopped "
         "audit is gone on with (default: tacit-audit)",
     )
+    _add_report(sub)
     _add_set(sub)
 
 
@@ -248,7 +312,23 @@ def _add_reproduce(sub: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where runs, figures and pages go (default: tacit-reproduce/PAPER/SCALE)",
     )
+    _add_report(sub, "put page, figure and tables into this folder too; stored runs stay where they are")
     sub.add_argument("--seed", type=whole_number, default=1, help="below 1000000 (default: 1)")
     sub.add_argument("--trials", type=whole_number, help="trials per run (default: the scale's own)")
     sub.add_argument("--threads", type=whole_number, help="trials at a time (default: all cores)")
     sub.add_argument("--fresh", action="store_true", help="ignore runs that were stored by an earlier call")
+
+
+def _add_sweep(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("spec", type=Path, help="a TOML file: rounds, seeds, epsilons, [[policy]], [[environment]]")
+    sub.add_argument(
+        "--output", type=Path, metavar="DIR", help="where runs and table go (default: tacit-sweep/NAME-OF-THE-FILE)"
+    )
+    sub.add_argument("--engine", default="threads", metavar="threads|dask", help="where it runs (default: threads)")
+    sub.add_argument("--scheduler", metavar="ADDRESS|FILE", help="of a Dask cluster (default: processes started here)")
+    sub.add_argument("--workers", type=whole_number, help="Dask processes started here (default: one for each core)")
+    sub.add_argument("--threads", type=whole_number, help="trials at a time (default: all cores)")
+    sub.add_argument("--status", action="store_true", help="print what is there, and run nothing")
+    sub.add_argument("--dry-run", action="store_true", help="list the runs and which of them are found")
+    sub.add_argument("--fresh", action="store_true", help="ignore runs that were stored by an earlier call")
+    _add_report(sub)

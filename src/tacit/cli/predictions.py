@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit.cli.options import print_json
+from tacit.cli.options import files, print_json
 
 if TYPE_CHECKING:
     from tacit.core.functions import FunctionPolicy
@@ -31,6 +31,7 @@ def read_ways(text: str | None) -> tuple[str, ...] | None:
 
 def run_predictions(parsed: argparse.Namespace, world: FunctionEnvironment, asked: Asked) -> int:
     """`tacit run POLICY` for a learner of functions."""
+    from tacit.report.run import write_prediction_run
     from tacit.report.tables import number
     from tacit.simulation.result import check_table_path, standard_error
 
@@ -39,8 +40,9 @@ def run_predictions(parsed: argparse.Namespace, world: FunctionEnvironment, aske
     result = _simulate(parsed, world, asked)
     if parsed.output:
         result.save(parsed.output)
+    paths = write_prediction_run(result, parsed.report, parsed.command_line) if parsed.report else []
     if parsed.json:
-        print_json(result.to_dict())
+        print_json({**result.to_dict(), **files(paths)})
         return 130 if result.interrupted else 0
     print(f"{asked.label} in {world.slug}: {result.rounds:,} records, {result.trials} trials, seed {result.seed}")
     for way, guarantee in zip(result.ways, result.guarantees, strict=True):
@@ -55,6 +57,8 @@ def run_predictions(parsed: argparse.Namespace, world: FunctionEnvironment, aske
         print(f"  note       {note}")
     if parsed.output:
         print(f"  errors     {parsed.output}")
+    if paths:
+        print(f"  page       {paths[-1]}")
     return 130 if result.interrupted else 0
 
 
@@ -69,9 +73,9 @@ def compare_predictions(parsed: argparse.Namespace, world: FunctionEnvironment, 
         if results[-1].interrupted:
             break
     comparison = PredictionComparison(results, parsed.command_line)
-    paths = comparison.write(parsed.output)
+    paths = comparison.write(parsed.report)
     if parsed.json:
-        print_json({**comparison.to_dict(), "files": [str(path) for path in paths]})
+        print_json({**comparison.to_dict(), **files(paths)})
         return 130 if results[-1].interrupted else 0
     first = results[0]
     print(f"{world.slug}: {first.rounds:,} records, {first.trials} trials, seed {first.seed}\n")

@@ -34,12 +34,19 @@ def privacy(parsed: argparse.Namespace, rest: list[str]) -> int:
         from tacit.report.card_page import write_card_page
 
         write_card_page(parsed.page, card)
+    if parsed.report is not None:
+        from tacit.report.privacy import write_privacy
+
+        report = write_privacy(card, parsed.report, parsed.command_line)[-1]
     if parsed.json:
+        # A card is read back by other commands, and so it is all that is printed.
         print_json(card.to_dict())
     else:
         print(card.text())
         if parsed.page is not None:
             print(f"page  {parsed.page}")
+        if parsed.report is not None:
+            print(f"page  {report}")
     return 0
 
 
@@ -74,8 +81,14 @@ def _compose(parsed: argparse.Namespace, rest: list[str]) -> int:
     if options:
         raise BadInput(f"Expected files of cards after compose, got {options[0]!r}. Give options where a card is made.")
     together = compose_cards([Card.load(path) for path in rest])
+    if parsed.report is not None:
+        from tacit.report.privacy import write_deployments
+
+        report = write_deployments(together, parsed.report, parsed.command_line)[-1]
     if parsed.json:
         print_json(together.to_dict())
     else:
         print(together.text())
+        if parsed.report is not None:
+            print(f"page  {report}")
     return 0

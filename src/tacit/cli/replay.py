@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import build, fields, print_json, read_settings, refuse_unknown
+from tacit.cli.log_options import log_flags, read_log_as
+from tacit.cli.options import build, fields, files, print_json, read_settings, refuse_unknown
 from tacit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -14,15 +15,15 @@ if TYPE_CHECKING:
 
 def replay(parsed: argparse.Namespace, rest: list[str]) -> int:
     """`tacit replay LOG POLICY…`."""
-    from tacit.replaying import NOT_PRIVATE
     from tacit.replaying import replay as evaluate
+    from tacit.replaying.page import facts, write
     from tacit.replaying.result import as_text
     from tacit.simulation.result import check_table_path, save_frame
 
     if parsed.output:
         check_table_path(parsed.output)
     kinds = _kinds(parsed, rest)  # an option that is misspelt should not wait for a long file
-    log = _read(parsed)
+    log = read_log_as(parsed.log, log_flags(parsed))
     found = [
         evaluate(
             build(kind, {**_shape(kind, log), **settings}, f"`tacit policies {kind.slug}` lists the options."),
@@ -38,14 +39,16 @@ def replay(parsed: argparse.Namespace, rest: list[str]) -> int:
         import pandas as pd
 
         save_frame(pd.concat([one.frame() for one in found], ignore_index=True), parsed.output)
+    paths = write(found, parsed.report, parsed.command_line, parsed.log.name) if parsed.report else []
     if parsed.json:
-        facts = {"command": parsed.command_line, "warning": NOT_PRIVATE, "results": [one.to_dict() for one in found]}
-        print_json(facts)
+        print_json({**facts(found, parsed.command_line), **files(paths)})
     else:
         print(f"{parsed.log.name}: {len(log):,} rows, {log.arms} arms, {log.dim} features (model {log.model})\n")
         print(as_text(found))
         if parsed.output:
             print(f"\nestimates  {parsed.output}")
+        if paths:
+            print(f"\npage  {paths[-1]}")
     return 0
 
 
@@ -71,36 +74,3 @@ def _kinds(parsed: argparse.Namespace, rest: list[str]) -> list[tuple[str, Any, 
 def _shape(kind: Any, log: Log) -> dict[str, str]:
     """The number of features, where the policy asks for it: one over a fixed list takes the log's own."""
     return {"dim": str(log.dim)} if "dim" in fields(kind) else {}
-
-
-def _read(parsed: argparse.Namespace) -> Log:
-    from tacit.replaying import read_log
-
-    listed = None if parsed.features is None else [word for word in parsed.features.split(",") if word]
-    return read_log(
-        parsed.log,
-        action=parsed.action_column,
-        reward=parsed.reward,
-        propensity=parsed.propensity,
-        features=listed,
-        low=_bound("low", parsed.low),
-        high=_bound("high", parsed.high),
-        buckets=parsed.buckets,
-        arms=parsed.arms,
-        items=parsed.items,
-        model=parsed.model,
-        position=parsed.position,
-    )
-
-
-def _bound(name: str, text: str | None) -> float | dict[str, float] | None:
-    """One number for all columns, or `age=0,income=0`."""
-    if text is None:
-        return None
-    try:
-        if "=" not in text:
-            return float(text)
-        pairs = (pair.split("=", 1) for pair in text.split(",") if pair)
-        return {column.strip(): float(value) for column, value in pairs}
-    except ValueError:
-        raise BadInput(f"Expected --{name} to be a number, or age=0,income=0 by column, got {text!r}.") from None

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from tacit.cli.options import print_json
+from tacit.cli.options import files, print_json
+from tacit.errors import BadInput
 
 
 def reproduce(parsed: argparse.Namespace, _: list[str]) -> int:
     """`tacit reproduce list` or `tacit reproduce NAME`."""
     if parsed.experiment == "list":
+        if parsed.report:
+            raise BadInput("Expected an experiment with --report, got list, which runs nothing.")
         return _list(parsed)
     from tqdm import tqdm
 
@@ -27,11 +33,21 @@ def reproduce(parsed: argparse.Namespace, _: list[str]) -> int:
         say=lambda line: tqdm.write(line, file=sys.stderr),  # above the bar, not through it
         command=parsed.command_line,
     )
+    paths = _copied(outcome.files, parsed.report) if parsed.report else []
     if parsed.json:
-        print_json(outcome.to_dict())
+        print_json({**outcome.to_dict(), **files(paths)})
     else:
         print(outcome.text())
+        if paths:
+            print(f"\npage  {parsed.report / 'report.html'}")
     return 0
+
+
+def _copied(made: Sequence[Path], folder: Path) -> list[Path]:
+    """The files of an outcome in a folder that was asked for. They stay beside the stored runs as well: a later call
+    finds both there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return [path if path.parent.resolve() == folder.resolve() else Path(shutil.copy(path, folder)) for path in made]
 
 
 def _list(parsed: argparse.Namespace) -> int:

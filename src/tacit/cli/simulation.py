@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import build, fields, print_json, read_settings, refuse_unknown
+from tacit.cli.options import build, fields, files, print_json, read_settings, refuse_unknown
 from tacit.cli.predictions import Asked, compare_predictions, read_ways, run_predictions
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def run(parsed: argparse.Namespace, rest: list[str]) -> int:
     """`tacit run POLICY`."""
+    from tacit.report.run import write_run
     from tacit.report.tables import number
     from tacit.simulation.result import check_table_path
 
@@ -30,8 +31,9 @@ def run(parsed: argparse.Namespace, rest: list[str]) -> int:
     result = _simulate(parsed, world, label, config)
     if parsed.output:
         result.save(parsed.output)
+    paths = write_run(result, parsed.report, parsed.command_line) if parsed.report else []
     if parsed.json:
-        print_json(result.to_dict())
+        print_json({**result.to_dict(), **files(paths)})
     else:
         error = "" if result.regret_se is None else f" ± {number(result.regret_se, 2)}"
         print(f"{label} in {world.slug}: {result.rounds:,} rounds, {result.trials} trials, seed {result.seed}")
@@ -42,6 +44,8 @@ def run(parsed: argparse.Namespace, rest: list[str]) -> int:
             print(f"  note       {note}")
         if parsed.output:
             print(f"  curves     {parsed.output}")
+        if paths:
+            print(f"  page       {paths[-1]}")
     return 130 if result.interrupted else 0
 
 
@@ -60,9 +64,9 @@ def compare(parsed: argparse.Namespace, rest: list[str]) -> int:
         if results[-1].interrupted:
             break
     comparison = Comparison(results, parsed.command_line)
-    paths = comparison.write(parsed.output)
+    paths = comparison.write(parsed.report)
     if parsed.json:
-        print_json({**comparison.to_dict(), "files": [str(path) for path in paths]})
+        print_json({**comparison.to_dict(), **files(paths)})
     else:
         first = results[0]
         print(f"{world.slug}: {first.rounds:,} rounds, {first.trials} trials, seed {first.seed}\n")

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit._validate import positive, probability
+from tacit.core.functions import FunctionPolicy
 from tacit.core.policy import Policy
 from tacit.errors import BadInput
 from tacit.privacy.scope import Trust
+from tacit.simulation.told import told
 
 #: Tested unless told: a factor of about three from one to the next.
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -21,7 +23,7 @@ class Asked:
     """A kind of policy and its options, without what it promises."""
 
     label: str
-    kind: type[Policy]
+    kind: type[Policy] | type[FunctionPolicy]
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -33,19 +35,18 @@ class Asked:
         if "epsilon" not in _options(self.kind):
             raise BadInput(f"Expected a policy with an epsilon, got {self.kind.slug}, which has none to vary.")
 
-    def at(self, epsilon: float, delta: float, rounds: int) -> Policy:
+    def at(self, epsilon: float, delta: float, rounds: int) -> Policy | FunctionPolicy:
         """The configuration that promises (ε, δ), or ε where its promise is pure. Where a number of rounds must be
-        known and is not, it is that of the run; where a failure probability may be given and is not, one over it."""
+        known and is not, it is that of the run; where a failure probability may be given and is not, one over it. A
+        learner of functions is told both by its world."""
         known = _options(self.kind)
         values: dict[str, Any] = dict(self.options)
         values["epsilon"] = epsilon
         if "delta" in known and not _pure(self.kind, values):
             values.setdefault("delta", delta)
-        if "horizon" in known and values.get("horizon") is None and _needs_horizon(known["horizon"], values):
-            values["horizon"] = rounds
-        if "failure" in known and values.get("failure") is None:
-            values["failure"] = min(1 / rounds, 0.5)
-        return self.kind(**values)
+        if issubclass(self.kind, FunctionPolicy):
+            return self.kind(**values)
+        return self.kind(**told(self.kind, values, rounds))
 
 
 def epsilons_of(epsilons: Sequence[float]) -> tuple[float, ...]:
@@ -60,14 +61,9 @@ def delta_of(delta: float) -> float:
     return probability("delta", delta)
 
 
-def _options(kind: type[Policy]) -> dict[str, dataclasses.Field[Any]]:
+def _options(kind: type[Policy] | type[FunctionPolicy]) -> dict[str, dataclasses.Field[Any]]:
     return {field.name: field for field in dataclasses.fields(kind)}
 
 
-def _pure(kind: type[Policy], values: Mapping[str, Any]) -> bool:
+def _pure(kind: type[Policy] | type[FunctionPolicy], values: Mapping[str, Any]) -> bool:
     return values.get("noise") == "laplace"
-
-
-def _needs_horizon(field: dataclasses.Field[Any], values: Mapping[str, Any]) -> bool:
-    every_round = values.get("releases") in ("tree", "toeplitz") or values.get("calibration") == "published"
-    return field.default is dataclasses.MISSING or every_round or values.get("learner") == "maler"

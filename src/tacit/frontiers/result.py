@@ -3,46 +3,111 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit._types import Floats, Ints
+from tacit._version import __version__
+from tacit.core.functions import FunctionPolicy
+from tacit.core.policy import Policy
 from tacit.data import NOT_PRIVATE
+from tacit.frontiers.measures import Measure, Value
 from tacit.frontiers.shares import ENOUGH, Share
-from tacit.privacy.guarantee import round_up, short_delta
+from tacit.privacy.guarantee import Guarantee, round_up, short_delta
 from tacit.report.tables import number, table
-from tacit.simulation.result import Result
+from tacit.simulation.prediction_result import PredictionResult
+from tacit.simulation.result import Result, save_frame
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from tacit.report.page import Section
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """The value of a policy after so many rows of a log."""
+
+    rows: Ints
+    values: Floats  #: mean over runs
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """What a policy reaches that has no ε: without privacy, or without learning."""
+
+    label: str
+    value: Value
+    result: Result | PredictionResult | None = None
+    learning: Learning | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Point:
     """One policy at one promise."""
 
     label: str
     asked: float  #: ε as it was asked for
     true: float  #: ε as it is accounted at δ
-    result: Result
+    config: Policy | FunctionPolicy  #: as it was run
+    guarantee: Guarantee
+    value: Value
     share: Share
-    needed: int | None  #: rounds from which on enough is kept
+    needed: int | None  #: rounds, or rows of a log, from which on enough is kept
+    result: Result | PredictionResult | None = None  #: None on a log
+    learning: Learning | None = None  #: on a log
 
 
 @dataclass(frozen=True)
+class Setting:
+    """Where and how long everybody played."""
+
+    place: str  #: an environment's name, or "log"
+    rounds: int  #: rounds, records, or rows of a log that were learned from
+    unit: str  #: "rounds", "records" or "rows"
+    trials: int
+    seed: int
+    measure: Measure
+    facts: Mapping[str, Any]  #: of the environment or the log, ready for JSON
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  #: where the numbers have too little to go by
+
+    @property
+    def within(self) -> str:
+        """When it was measured, as the end of a sentence."""
+        if self.unit == "rounds":
+            return f"within {self.rounds:,} rounds"
+        return f"after {self.rounds:,} {self.unit}"
+
+    def __str__(self) -> str:
+        trials = "runs" if self.unit == "rows" else "trials"
+        return f"{self.place}: {self.rounds:,} {self.unit}, {self.trials} {trials}, seed {self.seed}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
-    """Regret against ε for several policies, between not private and choosing evenly."""
+    """Regret (or reward, or error) against ε for several policies, between not private and choosing evenly."""
 
     points: tuple[Point, ...]
-    without_privacy: Result
-    evenly: Result
-    delta: float
+    without_privacy: Level
+    evenly: Level
+    delta: float  #: at which every ε is read
+    setting: Setting
     raw: bool = False  #: computed from people's data
+    others: tuple[Level, ...] = field(default=())  #: more to compare with: what a log's own policy earned
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The policies, in the order in which they were asked for."""
         return tuple(dict.fromkeys(point.label for point in self.points))
+
+    @property
+    def warning(self) -> str | None:
+        """What must stand on everything that is made of people's data."""
+        return NOT_PRIVATE if self.raw else None
 
     def of(self, label: str) -> tuple[Point, ...]:
         """The points of one policy, from the strictest promise on."""
@@ -57,27 +122,30 @@ class Frontier:
             found = point
         return found
 
+    def chosen(self) -> tuple[Point, ...]:
+        """Of each policy the strictest promise that keeps enough, or else the loosest that was tested."""
+        return tuple(self.smallest(label) or self.of(label)[-1] for label in self.labels)
+
     def advice(self) -> tuple[str, ...]:
         """A sentence for each policy."""
         return tuple(self._sentence(label) for label in self.labels)
 
     def _sentence(self, label: str) -> str:
-        points, found = self.of(label), self.smallest(label)
-        rounds = f"{self.evenly.rounds:,} rounds"
+        points, found, setting = self.of(label), self.smallest(label), self.setting
         if math.isnan(points[0].share.mean):
             return f"{label}: nothing can be gained here, with or without privacy."
         if found is None:
             best = max(points, key=lambda point: point.share.mean)
             return (
-                f"{label}: no tested epsilon keeps {100 * ENOUGH:.0f} % of the non-private gain within {rounds}; at "
-                f"best {_percent(best.share.mean)} at epsilon = {round_up(best.true, 3)}."
+                f"{label}: no tested epsilon keeps {100 * ENOUGH:.0f} % of the non-private gain {setting.within}; at "
+                f"best {percent(best.share.mean)} at epsilon = {epsilon_text(best.true, 3)}."
             )
-        unsure = "" if found.share.low >= ENOUGH else " (its band reaches below)"
-        at = f"epsilon = {round_up(found.true, 3)} at delta = {short_delta(self.delta)}"
-        when = "" if found.needed is None else f"; it takes about {number(found.needed, 2)} rounds to get there"
+        unsure = " (its band reaches below)" if found.share.low < ENOUGH else ""
+        at = f"epsilon = {epsilon_text(found.true, 3)} at delta = {short_delta(self.delta)}"
+        there = f"; it takes about {about(found.needed):,} {setting.unit} to get there" if found.needed else ""
         strictest = " It is the strictest that was tested: a smaller one may do." if found is points[0] else ""
         return (
-            f"{label} keeps {100 * ENOUGH:.0f} % of the non-private gain from {at} on{unsure}, within {rounds}{when}."
+            f"{label} keeps {100 * ENOUGH:.0f} % of the non-private gain from {at} on{unsure}, {setting.within}{there}."
             f"{strictest}"
         )
 
@@ -86,77 +154,158 @@ class Frontier:
         rows = [
             [
                 point.label,
-                round_up(point.true, 4),
-                number(point.result.regret_mean),
-                number(point.result.regret_se, 2),
-                _percent(point.share.mean),
-                f"{_percent(point.share.low)} to {_percent(point.share.high)}",
+                epsilon_text(point.true, 4),
+                number(point.value.mean),
+                number(point.value.se, 2),
+                percent(point.share.mean),
+                _band(point.share),
                 "–" if point.needed is None else f"{point.needed:,}",
             ]
             for label in self.labels
             for point in self.of(label)
         ]
-        for name, line, kept in (("not private", self.without_privacy, 1.0), ("evenly", self.evenly, 0.0)):
-            label = f"{line.config.slug} ({name})"
-            rows.append([label, "–", number(line.regret_mean), number(line.regret_se, 2), _percent(kept), "", "–"])
-        head = ("policy", "epsilon", "regret", "± s.e.", "kept", "band", "rounds to 90 %")
+        for level, name, kept in self.levels():
+            label = f"{level.label} ({name})" if name else level.label
+            rows.append([label, "–", number(level.value.mean), number(level.value.se, 2), percent(kept), "", "–"])
+        head = ("policy", "epsilon", self.setting.measure.axis, "± s.e.", "kept", "band", self.needed_head)
         body = table(head, rows, right=(1, 2, 3, 4, 6))
-        return "\n".join([body, "", *self.advice(), *([NOT_PRIVATE] if self.raw else [])]) + "\n"
+        said = [*self.advice(), *(f"warning: {line}" for line in self.setting.warnings)]
+        return "\n".join([body, "", *said, *([NOT_PRIVATE] if self.raw else [])]) + "\n"
+
+    @property
+    def needed_head(self) -> str:
+        """The head of the column that says how many rounds are needed."""
+        return f"{self.setting.unit} to {100 * ENOUGH:.0f} %"
+
+    def levels(self) -> Iterator[tuple[Level, str, float]]:
+        """What has no ε: the level, a word for it, and what it keeps."""
+        possible = self.without_privacy.value.mean - self.evenly.value.mean
+        yield self.without_privacy, "not private", 1.0
+        yield self.evenly, "" if self.evenly.label == "evenly" else "evenly", 0.0
+        for level in self.others:
+            # Less is better of regret and errors, and gain and possible gain then change their signs together.
+            yield level, "", (level.value.mean - self.evenly.value.mean) / possible if possible else math.nan
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One flat record per policy and promise, and per line."""
+        measure = self.setting.measure.name
         for point in self.points:
             yield {
                 "label": point.label,
-                "policy": point.result.config.slug,
+                "policy": point.config.slug,
                 "epsilon_asked": point.asked,
-                "epsilon": point.true,
+                "epsilon": _finite(point.true),
                 "delta": self.delta,
-                "regret": point.result.regret_mean,
-                "regret_se": point.result.regret_se,
+                "measure": measure,
+                **_number(point.value),
                 "share": _finite(point.share.mean),
                 "share_low": _finite(point.share.low),
                 "share_high": _finite(point.share.high),
                 "rounds_needed": point.needed,
+                "warning": self.warning,
             }
-        for line in (self.without_privacy, self.evenly):
+        for level, _, kept in self.levels():
             yield {
-                "label": line.config.slug,
-                "policy": line.config.slug,
+                "label": level.label,
+                "policy": level.label,
                 "epsilon_asked": None,
                 "epsilon": None,
                 "delta": None,
-                "regret": line.regret_mean,
-                "regret_se": line.regret_se,
-                "share": 1.0 if line is self.without_privacy else 0.0,
+                "measure": measure,
+                **_number(level.value),
+                "share": _finite(kept),
                 "share_low": None,
                 "share_high": None,
                 "rounds_needed": None,
+                "warning": self.warning,
             }
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row per policy and promise."""
+        """One row per policy and promise, and per line."""
         import pandas as pd
 
         return pd.DataFrame(list(self.rows()))
 
+    def save(self, path: str | Path) -> Path:
+        """Write the table to `path`: Parquet or CSV, by its ending."""
+        return save_frame(self.to_pandas(), path)
+
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        first = self.evenly
+        setting = self.setting
         return {
-            "environment": first.environment.to_dict(),
-            "rounds": first.rounds,
-            "trials": first.trials,
-            "seed": first.seed,
+            "warning": self.warning,
+            "environment": dict(setting.facts),
+            setting.unit: setting.rounds,
+            "trials": setting.trials,
+            "seed": setting.seed,
+            "measure": setting.measure.name,
             "delta": self.delta,
             "points": list(self.rows()),
             "advice": list(self.advice()),
-            "warning": NOT_PRIVATE if self.raw else None,
+            "warnings": list(setting.warnings),
+            "notes": list(setting.notes),
+            "settings": {label: self.of(label)[0].config.options() for label in self.labels},
+            "version": __version__,
         }
 
+    def sections(self) -> list[Section]:
+        """What a page shows of it."""
+        from tacit.frontiers.page import sections
 
-def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{100 * share:.0f} %"
+        return sections(self)
+
+    def write(self, directory: str | Path, command: str = "tacit.frontier(…)") -> list[Path]:
+        """Write the page, its charts and tables, and frontier.json; return their paths, the page last."""
+        from tacit.frontiers.page import write
+
+        return write(self, Path(directory), command)
+
+    def plot(self, axes: Axes | None = None, what: str = "kept") -> Axes:
+        """Draw what is kept against ε; or, with `what="value"`, regret, reward or error."""
+        from tacit.frontiers.drawing import draw
+
+        return draw(self, axes, what)
+
+    def _repr_html_(self) -> str:
+        from tacit.frontiers.notebook import frontier_html
+
+        return frontier_html(self)
+
+    def __repr__(self) -> str:
+        return f"<Frontier of {', '.join(self.labels)} in {self.setting}>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def percent(share: float) -> str:
+    """A share for reading, in tenths: 89.6 % is not yet 90 %."""
+    return "–" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def epsilon_text(epsilon: float, digits: int) -> str:
+    """ε, never below its value; ∞ where nothing is promised at this δ."""
+    return round_up(epsilon, digits) if math.isfinite(epsilon) else "∞"
+
+
+def about(count: int) -> int:
+    """A count to two digits, never below it."""
+    unit = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // unit) * unit
+
+
+def _band(share: Share) -> str:
+    return "" if math.isnan(share.low) else f"{percent(share.low)} to {percent(share.high)}"
+
+
+def _number(value: Value) -> dict[str, float | None]:
+    return {
+        "value": value.mean,
+        "value_se": value.se,
+        "value_low": _finite(value.low),
+        "value_high": _finite(value.high),
+    }
 
 
 def _finite(value: float) -> float | None:

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit._types import Floats
+from tacit._types import Floats, Ints
+from tacit.frontiers.measures import WIDTH
 from tacit.simulation.result import Result
 
 #: What is kept where a policy is called useful.
 ENOUGH = 0.9
-#: Standard errors to either side of a band: about 95 %.
-_WIDTH = 1.96
 
 
 @dataclass(frozen=True)
 class Share:
-    """The share of the non-private gain over choosing evenly, and a band of about 95 % over trials."""
+    """The share of the non-private gain over choosing evenly, and a band of about 95 %."""
 
     mean: float
     low: float
@@ -28,11 +27,33 @@ class Share:
     def enough(self) -> bool:
         return self.mean >= ENOUGH
 
+    @classmethod
+    def unknown(cls) -> Share:
+        """Where nothing can be gained."""
+        return cls(math.nan, math.nan, math.nan)
 
-def share_of(result: Result, without_privacy: Result, evenly: Result) -> Share:
-    """At the end of the run: mean gain over mean gain, with a jackknife over trials, which meet the same contexts."""
-    gained, possible = evenly.regret - result.regret, evenly.regret - without_privacy.regret
-    return _ratio(gained, possible)
+    @classmethod
+    def around(cls, mean: float, se: float | None) -> Share:
+        """With the band of a standard error."""
+        return cls(mean, math.nan, math.nan) if se is None else cls(mean, mean - WIDTH * se, mean + WIDTH * se)
+
+
+def share_of(lost: Floats, without_privacy: Floats, evenly: Floats) -> Share:
+    """Mean gain over mean possible gain, from what each lost in every trial; the band is a jackknife over trials, which
+    meet the same contexts."""
+    gained, possible = evenly - lost, evenly - without_privacy
+    total = possible.mean()
+    if not total > 0:
+        return Share.unknown()
+    mean = float(gained.mean() / total)
+    count = len(gained)
+    if count < 2:
+        return Share.around(mean, None)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left_out = (gained.sum() - gained) / (possible.sum() - possible)
+    if not np.isfinite(left_out).all():
+        return Share.around(mean, None)  # all that was gained was gained in one trial
+    return Share.around(mean, math.sqrt((count - 1) / count * float(((left_out - left_out.mean()) ** 2).sum())))
 
 
 def shares_over_time(result: Result, without_privacy: Result, evenly: Result) -> Floats:
@@ -46,21 +67,13 @@ def shares_over_time(result: Result, without_privacy: Result, evenly: Result) ->
 
 def rounds_needed(result: Result, without_privacy: Result, evenly: Result) -> int | None:
     """The first checkpoint from which on the share stays large enough; None if it is not so at the end."""
-    large = shares_over_time(result, without_privacy, evenly) >= ENOUGH
+    return first_to_stay(result.checkpoints, shares_over_time(result, without_privacy, evenly))
+
+
+def first_to_stay(marks: Ints, shares: Floats) -> int | None:
+    """The first mark from which on every share is large enough; None if the last is not."""
+    large = shares >= ENOUGH
     if not large[-1]:
         return None
     small = np.flatnonzero(~large)
-    return int(result.checkpoints[0 if len(small) == 0 else small[-1] + 1])
-
-
-def _ratio(gained: Floats, possible: Floats) -> Share:
-    total = possible.mean()
-    if not total > 0:
-        return Share(math.nan, math.nan, math.nan)
-    mean = float(gained.mean() / total)
-    count = len(gained)
-    if count < 2:
-        return Share(mean, math.nan, math.nan)
-    left_out = (gained.sum() - gained) / (possible.sum() - possible)
-    spread = _WIDTH * math.sqrt((count - 1) / count * float(((left_out - left_out.mean()) ** 2).sum()))
-    return Share(mean, mean - spread, mean + spread)
+    return int(marks[0 if len(small) == 0 else small[-1] + 1])

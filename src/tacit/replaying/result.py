@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tacit._version import __version__
 from tacit.core.policy import Policy
 from tacit.data import NOT_PRIVATE
+from tacit.errors import BadInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.replaying.estimate import Estimate
 from tacit.replaying.support import Support
@@ -18,6 +19,7 @@ from tacit.simulation.result import save_frame
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 _HEAD = ("policy", "estimate", "reward", "95 % interval", "rows")
 
@@ -70,6 +72,27 @@ class Evaluation:
         constants = {"policy": self.config.slug, "label": self.label, "seed": self.seed, "runs": self.runs}
         rows = [{**constants, **estimate.to_dict(), "warning": NOT_PRIVATE} for estimate in self.estimates]
         return pd.DataFrame(rows)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """`frame`, under the name that other libraries use."""
+        return self.frame()
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw the estimates with their intervals."""
+        from matplotlib.figure import Figure
+
+        from tacit.replaying.page import estimates_chart
+
+        chart = estimates_chart([self], self.label)
+        if chart is None:
+            raise BadInput("Expected an estimate to draw, got none: no row of the log had a say. Use a longer log.")
+        return chart.draw(Figure(figsize=(7.2, 3.2), layout="constrained").subplots() if axes is None else axes)
+
+    def _repr_html_(self) -> str:
+        from tacit._html import panel
+
+        rows = [(one.name, f"{number(one.value)} ({_interval(one)})") for one in self.estimates]
+        return panel(self.label, warnings=[NOT_PRIVATE, *self.warnings], rows=rows, notes=self.notes)
 
     def save(self, path: str | Path) -> Path:
         """Write the table to `path`: Parquet or CSV, by its ending."""

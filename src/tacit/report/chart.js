@@ -79,7 +79,7 @@ function scale(low, high, log, from, to) {
 }
 
 // The stretch of an axis. A band that reaches down to almost nothing must not flatten everything else.
-function domain(values, edges, log) {
+function domain(values, edges, log, fromZero = true) {
   const usable = (value) => value !== null && value !== undefined && (!log || value > 0);
   const core = values.filter(usable);
   if (!core.length) return log ? [0.1, 1] : [0, 1];
@@ -92,7 +92,7 @@ function domain(values, edges, log) {
     const pad = (high / low) ** 0.03;
     return [low / pad, high * pad];
   }
-  if (low >= 0 && low < 0.6 * high) low = 0;
+  if (fromZero && low >= 0 && low < 0.6 * high) low = 0;
   if (low === high) return [low - 1, high + 1];
   const pad = 0.05 * (high - low);
   return [low === 0 ? 0 : low - pad, high + pad];
@@ -413,31 +413,38 @@ class Chart {
 
   // The text alternative: built when it is opened, because most readers never do.
   table() {
-    const { data } = this;
     const folded = element("details", this.figure);
     element("summary", folded, {}, "These numbers as a table");
     folded.addEventListener("toggle", () => {
       if (folded.querySelector("table")) return;
       const scroll = element("div", folded, { class: "scroll", "data-name": this.figure.id });
       const grid = element("table", scroll);
+      const { names, words } = this.columns();
+      const side = (i) => (i < words ? {} : { class: "right" });
       const head = element("tr", element("thead", grid));
-      const banded = data.lines.some((line) => line.low.length);
-      const names = ["line", data.x.label, data.y.label, ...(banded ? ["low", "high"] : [])];
-      names.forEach((name, i) => element("th", head, i ? { class: "right" } : {}, name));
+      names.forEach((name, i) => element("th", head, side(i), name));
       const body = element("tbody", grid);
-      for (const line of data.lines) {
-        line.xs.forEach((at, i) => {
-          const row = element("tr", body);
-          element("td", row, {}, line.label);
-          const spread = banded ? [line.low[i], line.high[i]] : [];
-          element("td", row, { class: "right" }, read(at));
-          for (const value of [line.ys[i], ...spread]) {
-            element("td", row, { class: "right" }, read(value, data.y.percent));
-          }
-        });
+      for (const cells of this.cells()) {
+        const row = element("tr", body);
+        cells.forEach((cell, i) => element("td", row, side(i), cell));
       }
       arm(scroll);
     });
+  }
+
+  columns() {
+    const { data } = this;
+    const banded = data.lines.some((line) => line.low.length);
+    return { names: ["line", data.x.label, data.y.label, ...(banded ? ["low", "high"] : [])], words: 1 };
+  }
+
+  cells() {
+    const { data } = this;
+    const banded = data.lines.some((line) => line.low.length);
+    return data.lines.flatMap((line) => line.xs.map((at, i) => {
+      const values = [line.ys[i], ...(banded ? [line.low[i], line.high[i]] : [])];
+      return [line.label, read(at), ...values.map((value) => read(value, data.y.percent))];
+    }));
   }
 }
 
@@ -445,7 +452,8 @@ function charts() {
   const drawn = [];
   for (const figure of document.querySelectorAll("figure.chart")) {
     try {
-      drawn.push(new Chart(figure, JSON.parse(figure.querySelector("script").textContent)));
+      const data = JSON.parse(figure.querySelector("script").textContent);
+      drawn.push(data.kind === "dots" ? new Dots(figure, data) : new Chart(figure, data));
     } catch (error) {
       figure.querySelectorAll(".bar, .canvas").forEach((part) => part.remove());
       document.documentElement.dataset.error = String(error);

@@ -131,6 +131,7 @@ class Chart:
     log_y: bool = False
     percent: bool = False  # y is a share, read in per cent
     caption: str = ""
+    name: str = ""  # of its files, where the title makes a bad one
 
     def __post_init__(self) -> None:
         if not self.lines:
@@ -145,8 +146,8 @@ class Chart:
 
     @property
     def slug(self) -> str:
-        """The title as a file name."""
-        return slug(self.title)
+        """The name of its files."""
+        return slug(self.name or self.title)
 
     def to_dict(self) -> dict[str, Any]:
         """What the page's script reads: thinned, in six digits, gaps as null."""
@@ -158,15 +159,15 @@ class Chart:
                 {
                     "label": line.label,
                     # Where a point stands is said in full: round 1,234,567 is not round 1,234,570.
-                    "xs": [_short(value, 15) for value in line.xs],
-                    **{name: [_short(value) for value in getattr(line, name)] for name in ("ys", "low", "high")},
+                    "xs": [short(value, 15) for value in line.xs],
+                    **{name: [short(value) for value in getattr(line, name)] for name in ("ys", "low", "high")},
                     "dashed": line.dashed,
                     "points": line.points,
                 }
                 for line in (line.thinned() for line in self.lines)
             ],
             "marks": [
-                {"label": mark.label, **{name: _short(getattr(mark, name)) for name in ("x", "y", "low", "high")}}
+                {"label": mark.label, **{name: short(getattr(mark, name)) for name in ("x", "y", "low", "high")}}
                 for mark in self.marks
             ],
         }
@@ -182,7 +183,7 @@ class Chart:
             low, high = (line.low, line.high) if len(line.low) else (none, none)
             for x, y, *band in zip(line.xs, line.ys, low, high, strict=True):
                 row = [x, y, *(band if banded else ())]
-                writer.writerow([line.label, *(_plain(value) for value in row)])
+                writer.writerow([line.label, *(plain(value) for value in row)])
         return text.getvalue()
 
     def draw(self, axes: Axes) -> Axes:
@@ -195,11 +196,11 @@ class Chart:
             axes.set_xscale("log")
         if self.log_y:
             axes.set_yscale("log", nonpositive="mask")
-        axes.xaxis.set_major_formatter(lambda value, _: _tick(value))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %" if self.percent else _tick(value))
-        axes.set_title(_literal(self.title), loc="left", fontsize=10)
-        axes.set_xlabel(_literal(self.x_label))
-        axes.set_ylabel(_literal(self.y_label))
+        axes.xaxis.set_major_formatter(lambda value, _: tick(value))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %" if self.percent else tick(value))
+        axes.set_title(literal(self.title), loc="left", fontsize=10)
+        axes.set_xlabel(literal(self.x_label))
+        axes.set_ylabel(literal(self.y_label))
         axes.grid(True, which="major", color="#e0e0e0", linewidth=0.6)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
@@ -219,18 +220,25 @@ class Chart:
 
         Two drawings in one page need different names: where one points at its own frame, it must not find the other's.
         """
-        import matplotlib as mpl
-
-        text = io.StringIO()
-        with mpl.rc_context({"svg.hashsalt": f"tacit {name or self.slug}", "svg.fonttype": "none"}):
-            self.figure().savefig(text, format="svg", metadata={"Date": None})
-        return text.getvalue()
+        return svg_of(self.figure(), name or self.slug)
 
 
-def regret_chart(results: Sequence[Result], title: str = "Regret over rounds") -> Chart:
+def svg_of(figure: Figure, name: str) -> str:
+    """A figure as text: the same numbers give the same text, and what it names is named after `name`."""
+    import matplotlib as mpl
+
+    text = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": f"tacit {name}", "svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
+
+
+def regret_chart(results: Sequence[Result], title: str = "Regret over rounds", *, name: str = "") -> Chart:
     """Mean regret of each result over rounds, with a band of one standard error; both axes logarithmic."""
     trials = {result.trials for result in results}
-    count = f"{trials.pop()} trials" if len(trials) == 1 else "the finished trials"
+    many = trials.pop() if len(trials) == 1 else None
+    band = "the band is one standard error of the mean."
+    caption = "One trial." if many == 1 else f"Mean over {many or 'the finished'} trials; {band}"
     return Chart(
         title=title,
         x_label="rounds",
@@ -238,7 +246,8 @@ def regret_chart(results: Sequence[Result], title: str = "Regret over rounds") -
         lines=[Line.of_trials(result.label, result.checkpoints.tolist(), result.curves) for result in results],
         log_x=True,
         log_y=True,
-        caption=f"Mean over {count}; the band is one standard error of the mean.",
+        caption=caption,
+        name=name,
     )
 
 
@@ -284,7 +293,7 @@ def _draw_line(axes: Axes, line: Line, place: int, log_y: bool) -> None:
     # Colours repeat after seven lines: the second round of them is dashed.
     style = "--" if line.dashed != bool(place // len(COLOURS) % 2) else "-"
     marker: dict[str, Any] = {"marker": "o", "markersize": 4.5, "markerfacecolor": "white"} if line.points else {}
-    axes.plot(line.xs, line.ys, style, label=_literal(line.label), color=colour, linewidth=1.8, **marker)
+    axes.plot(line.xs, line.ys, style, label=literal(line.label), color=colour, linewidth=1.8, **marker)
     if len(line.low):
         low, high = np.asarray(line.low, dtype=float), np.asarray(line.high, dtype=float)
         if log_y:
@@ -301,7 +310,7 @@ def _draw_mark(axes: Axes, mark: Mark, lines: Sequence[Line]) -> None:
         assert mark.x is not None
         axes.axvline(mark.x, **look)
         place = axes.get_xaxis_transform()
-        axes.annotate(_literal(mark.label), (mark.x, 0.0), xycoords=place, xytext=(4, 4), **beside)
+        axes.annotate(literal(mark.label), (mark.x, 0.0), xycoords=place, xytext=(4, 4), **beside)
         return
     axes.axhline(mark.y, **look)
     if mark.low is not None and mark.high is not None:
@@ -310,17 +319,19 @@ def _draw_mark(axes: Axes, mark: Mark, lines: Sequence[Line]) -> None:
     starts, ends = (min(abs(line.ys[i] - mark.y) for line in lines) for i in (0, -1))
     place = axes.get_yaxis_transform()
     if ends > starts:
-        axes.annotate(_literal(mark.label), (1.0, mark.y), xycoords=place, xytext=(-4, 3), ha="right", **beside)
+        axes.annotate(literal(mark.label), (1.0, mark.y), xycoords=place, xytext=(-4, 3), ha="right", **beside)
     else:
-        axes.annotate(_literal(mark.label), (0.0, mark.y), xycoords=place, xytext=(4, 3), **beside)
+        axes.annotate(literal(mark.label), (0.0, mark.y), xycoords=place, xytext=(4, 3), **beside)
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """Text that matplotlib sets as it is."""
     # A column may be named in dollars: matplotlib would read a formula.
     return text.replace("$", r"\$")
 
 
-def _tick(value: float) -> str:
+def tick(value: float) -> str:
+    """The number beside a tick."""
     size = abs(value)
     if size >= 1e9 or 0 < size < 1e-4:
         return f"{value:.0e}"
@@ -330,14 +341,16 @@ def _tick(value: float) -> str:
     return f"{value:g}"
 
 
-def _short(value: float | None, digits: int = 6) -> float | int | None:
+def short(value: float | None, digits: int = 6) -> float | int | None:
+    """A number for the page's script: few digits, None for what is not finite."""
     if value is None or not math.isfinite(value):
         return None
     rounded = float(f"{value:.{digits}g}")
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
-def _plain(value: float) -> str:
+def plain(value: float) -> str:
+    """A number for a CSV file: in full, and nothing for what is not finite."""
     if not math.isfinite(value):
         return ""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))

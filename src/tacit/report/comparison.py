@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tacit.privacy.guarantee import round_up, short_delta
-from tacit.report.page import Section, write_page
+from tacit.report.charts import regret_chart
+from tacit.report.page import Section
+from tacit.report.parts import all_settings, card_section, notes_of, raw_warning
+from tacit.report.reports import Report
 from tacit.report.tables import number, table
-from tacit.simulation.figure import draw_regret
 from tacit.simulation.result import Result, save_frame
 
 _HEAD = ("policy", "trust", "epsilon", "delta", "regret", "± s.e.", "× first", "rounds/s")
@@ -33,6 +34,7 @@ class Comparison:
         """Ready for JSON."""
         return {
             "command": self.command,
+            "warning": raw_warning(self.results[0].environment) or None,
             "results": [
                 {**result.to_dict(), "ratio_to_first": ratio}
                 for result, ratio in zip(self.results, self._ratios(), strict=True)
@@ -40,31 +42,23 @@ class Comparison:
         }
 
     def write(self, directory: Path) -> list[Path]:
-        """Write regret.png, regret.svg, curves.parquet, curves.csv and report.html; return their paths."""
+        """Write the page with its charts and tables, and all curves (curves.parquet, curves.csv); return the paths, the
+        picture first and the page last."""
         import pandas as pd
-        from matplotlib.figure import Figure
 
-        directory.mkdir(parents=True, exist_ok=True)
-        frames = [result.frame() for result in self.results]
-        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-        axes = draw_regret(frames, figure.subplots())
-        axes.set_title(self._title(), loc="left", fontsize=10)
-        paths = [directory / "regret.png", directory / "regret.svg"]
-        figure.savefig(paths[0], dpi=160)
-        figure.savefig(paths[1], metadata={"Date": None})
+        *beside, page = self._report().write(directory)
         # None and numbers share a column (no epsilon without privacy): joined as records, not as blocks of one type.
-        curves = pd.concat([frame.astype(object) for frame in frames]).infer_objects()
-        paths += [save_frame(curves, directory / "curves.parquet"), save_frame(curves, directory / "curves.csv")]
-        paths.append(self._page(directory / "report.html", paths[1].read_text("utf-8")))
-        return paths
+        curves = pd.concat([result.frame().astype(object) for result in self.results]).infer_objects()
+        tables = [save_frame(curves, directory / f"curves.{ending}") for ending in ("parquet", "csv")]
+        return [*beside, *tables, page]
 
     def _title(self) -> str:
         first = self.results[0]
         return f"{first.environment.slug}, {first.rounds:,} rounds, {first.trials} trials"
 
-    def _ratios(self) -> list[float]:
+    def _ratios(self) -> list[float | None]:
         first = self.results[0].regret_mean
-        return [result.regret_mean / first if first > 0 else math.nan for result in self.results]
+        return [result.regret_mean / first if first > 0 else None for result in self.results]
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -85,18 +79,20 @@ class Comparison:
             )
         return rows
 
-    def _page(self, path: Path, svg: str) -> Path:
+    def _report(self) -> Report:
         sections = [
-            Section("What was asked", paragraphs=(self._question(), f"Made by: `{self.command}`")),
-            Section("Regret over time", figure=svg),
+            Section("Regret over time", chart=regret_chart(self.results, self._title(), name="regret")),
             Section("Final regret", head=_HEAD, rows=self._rows(), right=_RIGHT, paragraphs=self._reading()),
+            *(card_section(result.label, result.bound.card(seeded=True)) for result in self.results),
+            all_settings(self.results),
         ]
-        for result in self.results:
-            card = result.bound.card(seeded=True)
-            sections.append(Section(f"Privacy card: {result.label}", text=card.text()))
-        settings = [[result.label, key, repr(value)] for result in self.results for key, value in _settings(result)]
-        sections.append(Section("Settings", head=("policy", "setting", "value"), rows=settings))
-        return write_page(path, f"What privacy costs: {self._title()}", sections)
+        return Report(
+            title=f"What privacy costs: {self._title()}",
+            command=self.command,
+            sections=sections,
+            lead=self._question(),
+            warning=raw_warning(self.results[0].environment),
+        )
 
     def _question(self) -> str:
         first = self.results[0]
@@ -107,16 +103,7 @@ class Comparison:
         )
 
     def _reading(self) -> tuple[str, ...]:
-        notes = [f"{result.label}: {note}" for result in self.results for note in result.notes]
         return (
             "Epsilon is accounted from the noise that was added, and rounded up. “× first”: ratio to the first row.",
-            *notes,
+            *notes_of(self.results),
         )
-
-
-def _settings(result: Result) -> list[tuple[str, Any]]:
-    settings = result.to_dict()["settings"]
-    return [
-        *settings["policy"].items(),
-        *((f"environment {key}", value) for key, value in settings["environment"].items()),
-    ]

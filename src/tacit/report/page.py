@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tacit.report.charts import Chart, embedded, slug
+from tacit.report.dots import Dots
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --quiet: #59636e; --paper: #ffffff; --line: #d9dee3; --soft: #f5f7f9;
@@ -48,6 +49,10 @@ code, pre { font-family: ui-monospace, monospace; font-size: .86rem; }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: .9rem; overflow-x: auto; }
 .figure { background: #ffffff; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
 .figure svg { width: 100%; height: auto; display: block; }
+@media (max-width: 36rem) {
+  /* Scaled down to a phone its letters could not be read: it is scrolled instead. */
+  .figure { overflow-x: auto; } .figure svg { min-width: 40rem; }
+}
 .warning { border-left: 5px solid var(--alarm); background: var(--alarm-soft); color: var(--alarm); font-weight: 600;
            border-radius: 4px; padding: .7rem 1rem; margin: 1rem 0; }
 details summary { cursor: pointer; color: var(--accent); padding: .3rem 0; }
@@ -79,7 +84,7 @@ class Section:
     right: Sequence[int] = ()
     wrap: bool = False  # cells hold sentences
     text: str = ""  # set as it is, folded away
-    chart: Chart | None = None  # `figure`, if given, is then the still picture shown where no script runs
+    chart: Chart | Dots | None = None  # `figure`, if given, is then the still picture shown where no script runs
     folded: bool = False  # opens by a click on its title
 
     @property
@@ -113,7 +118,7 @@ def _resource(name: str) -> str:
 
 @cache
 def _script() -> str:
-    parts = "\n".join(_resource(name) for name in ("chart.js", "table.js", "selftest.js"))
+    parts = "\n".join(_resource(name) for name in ("chart.js", "dots.js", "table.js", "selftest.js"))
     return f'(() => {{\n"use strict";\n{parts}{_START}}})();\n'
 
 
@@ -144,7 +149,7 @@ def _section(section: Section, place: int) -> str:
     return "\n".join([f"<h2>{escape(section.title)}</h2>", *parts])
 
 
-def _chart(chart: Chart, still: str, place: int) -> str:
+def _chart(chart: Chart | Dots, still: str, place: int) -> str:
     name = f"{chart.slug}-{place}"
     caption = f"<figcaption>{_inline(chart.caption)}</figcaption>" if chart.caption else ""
     return (

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tacit.privacy.guarantee import round_up, short_delta
-from tacit.report.page import Section, write_page
+from tacit.report.charts import Mark
+from tacit.report.dots import Dot, Dots, Group
+from tacit.report.page import Section
+from tacit.report.parts import all_settings, card_section, notes_of, raw_warning
+from tacit.report.reports import Report
 from tacit.report.tables import number, table
-from tacit.simulation.error_figure import draw_errors
 from tacit.simulation.prediction_result import PredictionResult
 from tacit.simulation.result import save_frame, standard_error
 
@@ -33,30 +36,23 @@ class PredictionComparison:
         """Ready for JSON."""
         return {
             "command": self.command,
+            "warning": raw_warning(self.results[0].environment) or None,
             "results": [
                 {**result.to_dict(), "ratio_to_first": self._ratio(result.error_rate)} for result in self.results
             ],
         }
 
     def write(self, directory: Path) -> list[Path]:
-        """Write errors.png, errors.svg, errors.parquet, errors.csv and report.html; return their paths."""
+        """Write the page with its chart and tables, and all errors (errors.parquet, errors.csv); return the paths, the
+        picture first and the page last."""
         import pandas as pd
-        from matplotlib.figure import Figure
 
-        directory.mkdir(parents=True, exist_ok=True)
-        frames = [result.frame() for result in self.results]
-        lines = sum(len(result.ways) for result in self.results)
-        figure = Figure(figsize=(7.2, 1.6 + 0.5 * lines), layout="constrained")
-        axes = draw_errors(frames, figure.subplots())
-        axes.set_title(self._title(), loc="left", fontsize=10, pad=16)
-        paths = [directory / "errors.png", directory / "errors.svg"]
-        figure.savefig(paths[0], dpi=160)
-        figure.savefig(paths[1], metadata={"Date": None})
+        *beside, page = self._report().write(directory)
         # None and numbers share a column (no epsilon without privacy): joined as records, not as blocks of one type.
-        errors = pd.concat([frame.astype(object) for frame in frames]).infer_objects()
-        paths += [save_frame(errors, directory / "errors.parquet"), save_frame(errors, directory / "errors.csv")]
-        paths.append(self._page(directory / "report.html", paths[1].read_text("utf-8")))
-        return paths
+        errors = pd.concat([result.frame().astype(object) for result in self.results]).infer_objects()
+        # The table of every trial takes the place of the chart's own, which has the means alone.
+        tables = [save_frame(errors, directory / f"errors.{ending}") for ending in ("parquet", "csv")]
+        return [*(path for path in beside if path not in tables), *tables, page]
 
     def _title(self) -> str:
         first = self.results[0]
@@ -89,17 +85,20 @@ class PredictionComparison:
                 )
         return rows
 
-    def _page(self, path: Path, svg: str) -> Path:
+    def _report(self) -> Report:
         sections = [
-            Section("What was asked", paragraphs=(self._question(), f"Made by: `{self.command}`")),
-            Section("Error rates", figure=svg, head=_HEAD, rows=self._rows(), right=_RIGHT, paragraphs=self._reading()),
+            Section("Errors", chart=error_chart(self.results, self._title())),
+            Section("Error rates", head=_HEAD, rows=self._rows(), right=_RIGHT, paragraphs=self._reading()),
+            *(card_section(result.label, result.config.card(seeded=True)) for result in self.results),
+            all_settings(self.results),
         ]
-        for result in self.results:
-            card = result.config.card(seeded=True)
-            sections.append(Section(f"Privacy card: {result.label}", text=card.text()))
-        settings = [[result.label, key, repr(value)] for result in self.results for key, value in _settings(result)]
-        sections.append(Section("Settings", head=("policy", "setting", "value"), rows=settings))
-        return write_page(path, f"What privacy costs: {self._title()}", sections)
+        return Report(
+            title=f"What privacy costs: {self._title()}",
+            command=self.command,
+            sections=sections,
+            lead=self._question(),
+            warning=raw_warning(self.results[0].environment),
+        )
 
     def _question(self) -> str:
         first = self.results[0]
@@ -111,17 +110,30 @@ class PredictionComparison:
         )
 
     def _reading(self) -> tuple[str, ...]:
-        notes = [f"{result.label}: {note}" for result in self.results for note in result.notes]
         return (
-            "Epsilon is accounted from the noise that was added, and rounded up. “× first”: ratio to the first row. "
-            "Small dots are single trials.",
-            *notes,
+            "Epsilon is accounted from the noise that was added, and rounded up. “× first”: ratio to the first row.",
+            *notes_of(self.results),
         )
 
 
-def _settings(result: PredictionResult) -> list[tuple[str, Any]]:
-    settings = result.to_dict()["settings"]
-    return [
-        *settings["policy"].items(),
-        *((f"environment {key}", value) for key, value in settings["environment"].items()),
+def error_chart(results: Sequence[PredictionResult], title: str) -> Dots:
+    """The error rate of every way of every learner, with its trials, beside that of a random action."""
+    ways = tuple(dict.fromkeys(way for result in results for way in result.ways))
+    groups = [
+        Group(
+            label=way,
+            dots=[Dot.of_trials(result.errors_of(way)) if way in result.ways else None for result in results],
+        )
+        for way in ways
     ]
+    means = [dot.value for group in groups for dot in group.dots if dot is not None]
+    return Dots(
+        title=title,
+        x_label="error rate",
+        rows=[result.label for result in results],
+        groups=groups,
+        marks=[Mark(label="a random action", x=results[0].random_error_rate)],
+        log_x=min(*means, results[0].random_error_rate) > 0,
+        caption="Small dots are single trials, the whisker is one standard error of their mean either way.",
+        name="errors",
+    )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tacit._version import __version__
 from tacit.report.charts import Chart
+from tacit.report.dots import Dots
 from tacit.report.page import Section, write_page
 
 _GROUPED = re.compile(r"[-−+]?\d{1,3}(,\d{3})+(\.\d+)?")
@@ -79,7 +80,7 @@ def _free(stem: str, taken: set[str]) -> str:
     return free
 
 
-def _draw(chart: Chart, folder: Path, stem: str) -> list[Path]:
+def _draw(chart: Chart | Dots, folder: Path, stem: str) -> list[Path]:
     png, svg, numbers = (folder / f"{stem}.{ending}" for ending in ("png", "svg", "csv"))
     chart.figure().savefig(png, dpi=160)
     svg.write_text(chart.svg(stem), "utf-8")

@@ -36,11 +36,33 @@ function selftest(drawn) {
     heads[last].querySelector("button").click();
     seen.restored = column(last);
   }
-  if (table) seen.csv = csv(table);
-  // As narrow as a phone, whatever the window: what then sticks out of the body?
-  document.body.style.maxWidth = "390px";
-  seen.width = document.body.clientWidth;
-  seen.overflow = document.body.scrollWidth - document.body.clientWidth;
-  document.body.style.maxWidth = "";
+  if (table) {
+    seen.csv = csv(table);
+    downloading(table, seen);
+  }
+  const look = (element, name) => getComputedStyle(element)[name];
+  seen.paper = look(document.body, "backgroundColor");
+  seen.ink = look(document.body, "color");
+  const line = document.querySelector(".canvas .line, .canvas .point");
+  if (line) seen.stroke = look(line, "stroke");
+  // What sticks out of the window? Folded parts too: they are opened for it.
+  document.querySelectorAll("details").forEach((folded) => { folded.open = true; });
+  seen.width = document.documentElement.clientWidth;
+  seen.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   seen.selftest = "done";
+  // A test may look at the page through a window of its own: file pages cannot read each other, but they can speak.
+  if (parent !== window) parent.postMessage({ ...seen }, "*");
+}
+
+// The button is pressed, and what would be saved is caught: under which name, and how many bytes.
+function downloading(table, seen) {
+  const kept = { make: URL.createObjectURL, click: HTMLAnchorElement.prototype.click };
+  URL.createObjectURL = (blob) => {
+    seen.bytes = blob.size;
+    return "#";
+  };
+  HTMLAnchorElement.prototype.click = function click() { seen.download = this.download; };
+  table.parentElement.nextElementSibling.querySelector("button").click();
+  URL.createObjectURL = kept.make;
+  HTMLAnchorElement.prototype.click = kept.click;
 }

@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit._version import __version__
+from tacit.report.charts import regret_chart
 from tacit.report.page import Section, write_page
+from tacit.report.reports import settings_section
 from tacit.reproduce.experiment import By, Experiment, Scale, Table, Verdict
+from tacit.simulation import Result
 from tacit.simulation.store import AnyResult, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH = 100
+#: Lines of one chart (two of each colour) and charts of one page: more cannot be told apart, and pages stay small.
+_LINES, _CHARTS = 14, 6
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,12 @@ class Outcome:
         if self.files:
             parts += ["", *(f"{path.suffix[1:]:<6}{path}" for path in self.files)]
         return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        from tacit._html import panel
+
+        rows = [(verdict.claim.text, verdict.finding.value) for verdict in self.verdicts]
+        return panel(self.title, rows=rows, notes=self.notes, folded=[("the whole outcome", self.text())])
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -135,12 +146,36 @@ class Outcome:
                 sections.append(Section(title, head=("claim", "found", "numbers", "judged by"), rows=rows, wrap=True))
         if self.notes:
             sections.append(Section("Notes", paragraphs=self.notes))
-        settings = [[key, repr(value)] for key, value in self.scale.settings().items()]
-        sections.append(Section("Settings", head=("setting", "value"), rows=settings))
+        sections += self._curves()
+        sections.append(settings_section({**self.scale.settings(), "seed": self.seed}))
         for name, result in self.results.items():
             facts = json.dumps(result.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
             sections.append(Section(f"Run: {name}", text=facts))
-        write_page(path, self.title, sections)
+        footer = f"tacit {__version__}. This page fetches nothing and opens from disk."
+        write_page(path, self.title, sections, footer=footer)
+
+    def _curves(self) -> list[Section]:
+        """Regret over rounds to point at: the runs of one world together."""
+        worlds: dict[str, list[Result]] = {}
+        for name, result in self.results.items():
+            if isinstance(result, Result):
+                world = json.dumps(result.environment.to_dict(), sort_keys=True, default=repr)
+                worlds.setdefault(world, []).append(replace(result, label=name))
+        parts = [runs[at : at + _LINES] for runs in worlds.values() for at in range(0, len(runs), _LINES)]
+        sections = [
+            Section(f"Regret over time: {_between(part)}", chart=regret_chart(part, f"Regret: {_between(part)}"))
+            for part in parts[:_CHARTS]
+        ]
+        left = sum(map(len, parts[_CHARTS:]))
+        if left:
+            rest = f"The curves of {left} more runs are not drawn here: they are stored beside this page, in runs."
+            sections.append(Section("More runs", paragraphs=(rest,)))
+        return sections
+
+
+def _between(runs: Sequence[Result]) -> str:
+    """Runs have long names: the first and the last say which they are."""
+    return runs[0].label if len(runs) == 1 else f"{runs[0].label} to {runs[-1].label}"
 
 
 def _told(verdict: Verdict) -> str:
