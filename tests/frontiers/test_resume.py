@@ -63,7 +63,7 @@ def test_a_damaged_run_is_made_again(tmp_path):
 
 def test_runs_of_other_sources_are_made_again(tmp_path, monkeypatch):
     tacit.frontier([tacit.JointLinUCB], SPHERE, runs=tmp_path, **ASKED)
-    monkeypatch.setattr(store, "_sources", lambda: "edited since")
+    monkeypatch.setattr(store, "sources", lambda: "edited since")
     monkeypatch.setattr(runs, "simulate_all", stop_after(4))
     with pytest.raises(Interrupted, match="4 of 4 runs are stored"):  # it came to running them
         tacit.frontier([tacit.JointLinUCB], SPHERE, runs=tmp_path, **ASKED)

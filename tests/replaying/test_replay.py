@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import tacit
-from tacit.cli.replay import replay as command
+from tacit.cli import main
 from tacit.errors import BadInput
 from tacit.replaying import NOT_PRIVATE, Log, replay
 from tacit.replaying.fixed import Judged
@@ -131,16 +129,6 @@ def test_a_log_of_a_handful_of_rows_is_refused():
         Log(actions=[], rewards=[], propensities=[], contexts=np.zeros((0, 1)), arms=3)
 
 
-def asked(path, **changes):
-    """What the parser makes of `tacit replay LOG linucb --low -1 --high 1`."""
-    options = dict.fromkeys(
-        ["action_column", "reward", "propensity", "features", "buckets", "arms", "items", "model", "position"]
-    )
-    options |= {"rounds": None, "output": None, "set": [], "json": False, "seed": 0, "runs": 1}
-    options |= {"log": Path(path), "policy": ["linucb:width=0.3"], "low": "-1", "high": "x_0=1,x_1=1"}
-    return argparse.Namespace(**{**options, "command_line": "tacit replay", **changes})
-
-
 @pytest.fixture
 def path(tmp_path):
     log, _ = write(600, 8)
@@ -150,23 +138,39 @@ def path(tmp_path):
     return tmp_path / "log.csv"
 
 
+BOUNDS = ("--low=-1", "--high", "x_0=1,x_1=1")
+
+
 def test_the_command_prints_a_table_or_json(path, tmp_path, capsys):
-    assert command(asked(path, output=tmp_path / "out.csv"), []) == 0
+    asked = ["replay", str(path), "linucb:width=0.3", *BOUNDS]
+    assert main([*asked, "--output", str(tmp_path / "out.csv")]) == 0
     printed = capsys.readouterr().out
     assert "log.csv: 600 rows, 3 arms, 9 features" in printed
     assert "linucb width=0.3  SNIPS" in printed
     assert NOT_PRIVATE in printed
     assert len(pd.read_csv(tmp_path / "out.csv")) == 5
-    assert command(asked(path, json=True), []) == 0
+    assert main([*asked, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["warning"] == NOT_PRIVATE
     assert facts["results"][0]["estimates"][1]["name"] == "replay"
 
 
-def test_the_command_refuses_what_it_does_not_know(path):
-    with pytest.raises(BadInput, match="widht"):
-        command(asked(path, policy=["linucb"]), ["--widht", "1"])
-    with pytest.raises(BadInput, match="learns a function"):
-        command(asked(path, policy=["usca"]), [])
-    with pytest.raises(BadInput, match="Expected --low to be a number"):
-        command(asked(path, low="little"), [])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["linucb", *BOUNDS, "--widht", "1"], "widht"),
+        (["usca", *BOUNDS], "learns a function"),
+        (["linucb", "--low", "little", "--high", "1"], "Expected --low to be a number"),
+    ],
+)
+def test_the_command_refuses_what_it_does_not_know(path, arguments, said, capsys):
+    assert main(["replay", str(path), *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_evaluation_can_be_drawn_and_shown_in_a_notebook():
+    log, _ = write(600, 8)
+    found = replay(CONFIG, log)
+    assert len(found.to_pandas()) == len(found.estimates)
+    assert NOT_PRIVATE in found._repr_html_()
+    assert found.plot().get_xlabel()

@@ -106,7 +106,7 @@ def test_a_stopped_experiment_goes_on_where_it_stopped(tmp_path, monkeypatch):
 
 def test_edited_sources_are_pointed_out(tmp_path, monkeypatch):
     Store(tmp_path).keep(JOB, JOB.run(threads=1, progress=False))
-    monkeypatch.setattr(store, "_sources", lambda: "edited")
+    monkeypatch.setattr(store, "sources", lambda: "edited")
     assert not Store(tmp_path).find(JOB).same_sources
 
 

@@ -150,7 +150,7 @@ def test_params_that_were_worked_out_differently_change_the_key(monkeypatch):
 
 def test_runs_of_edited_sources_are_used_and_pointed_out(tmp_path, monkeypatch):
     again(tmp_path)
-    monkeypatch.setattr(store, "_sources", lambda: "edited")
+    monkeypatch.setattr(store, "sources", lambda: "edited")
     outcome, _ = again(tmp_path)
     assert (outcome.found, outcome.edited) == (4, 4)
     assert any("before its sources were edited" in note for note in outcome.notes)

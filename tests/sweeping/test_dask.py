@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tacit.errors import BadInput, Interrupted, TacitError
-from tacit.simulation.store import Store
+from tacit.simulation.store import Store, restored
 from tacit.sweeping import cluster as clusters
 from tacit.sweeping import read_spec, sweep, task
 from tacit.sweeping.runs import runs_of
@@ -178,7 +178,7 @@ def test_what_a_worker_computes_from_text_is_the_run(asked):
     [run] = runs_of(read_spec(asked))
     packet = task.packed(run.job, task.fingerprint())
     assert len(packet) < 5000, "settings travel, and no data"
-    there = task.restored(run.job, *task.play(packet))
+    there = restored(run.job, *task.play(packet))
     assert list(sweep_rows(run, there)) == list(sweep_rows(run, task.run_one(run.job, threads=1, progress=False)))
 
 

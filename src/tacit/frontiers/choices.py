@@ -21,7 +21,7 @@ from tacit.core.policy import Policy
 from tacit.replaying.choosing import Chooser
 from tacit.replaying.log import Log
 from tacit.replaying.teaching import started, teach
-from tacit.simulation.store import _sources, write_whole
+from tacit.simulation.store import sources, write_whole
 
 #: Looks at a learner on its way: after all rows, half of them, a quarter, …
 LOOKS = 6
@@ -92,7 +92,7 @@ class ChoiceStore:
         assert self._folder is not None
         facts = {
             "version": __version__,
-            "sources": _sources(),
+            "sources": sources(),
             "policy": config.to_dict(),
             "log": self._log,
             "first": self._first,

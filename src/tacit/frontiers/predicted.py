@@ -17,7 +17,7 @@ from tacit.frontiers.shares import share_of
 from tacit.policies.kernel_baselines import GPMean
 from tacit.simulation.prediction_job import PredictionJob
 from tacit.simulation.prediction_result import ONCE, PredictionResult
-from tacit.simulation.predictions import _default_ways
+from tacit.simulation.predictions import default_ways
 
 
 def trace_predicted(
@@ -43,7 +43,7 @@ def trace_predicted(
             refuse_other_world(config, environment)
             raise BadInput(f"Expected a learner of functions, got {type(config).__name__}.")
         made = PredictionJob(config, environment, rounds, trials, seed, (), label)
-        ways = _default_ways(made.told)
+        ways = default_ways(made.told)
         return PredictionJob(config, environment, rounds, trials, seed, ways, label)
 
     line = GPMean() if without_privacy is None else without_privacy

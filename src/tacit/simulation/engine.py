@@ -176,7 +176,7 @@ def _run_all(
     finished: Callable[[int, Result], None] | None,
 ) -> list[Result | None]:
     """The results so far when all is done or Ctrl-C was pressed: partial ones are marked, None where there is none."""
-    running = [_prepare(job) for job in jobs]  # every refusal comes before the first round
+    running = [prepare(job) for job in jobs]  # every refusal comes before the first round
     total = sum(job.trials for job in jobs)
     workers = min(total, whole("threads", threads) if threads is not None else os.cpu_count() or 1)
     if not workers:
@@ -271,7 +271,8 @@ def _compile(one: _Running, stop: threading.Event, bar: Bar) -> None:
         raise
 
 
-def _prepare(job: Job) -> _Running:
+def prepare(job: Job) -> _Running:
+    """Everything that can be refused about a job, refused before its first round."""
     environment = job.environment
     refuse_other_world(job.config, environment)
     actions, config = environment.fixed_actions, job.bound

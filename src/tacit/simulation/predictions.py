@@ -127,7 +127,7 @@ def _prepare(
             f"Expected at most {horizon:,} rounds, got rounds={rounds:,}: {config.slug} was told horizon={horizon}. "
             "Leave the horizon out to take the run's."
         )
-    wanted = _default_ways(told) if ways is None else _checked_ways(ways)
+    wanted = default_ways(told) if ways is None else _checked_ways(ways)
     if told.promise is None and wanted != (MEAN,):
         raise BadInput(f'Expected ways=("mean",) without a promise of privacy, got ways={wanted!r}.')
     task = _Task(told, environment, rounds, seed, wanted)
@@ -140,7 +140,8 @@ def _prepare(
     return task
 
 
-def _default_ways(config: FunctionPolicy) -> tuple[str, ...]:
+def default_ways(config: FunctionPolicy) -> tuple[str, ...]:
+    """How a learner predicts unless it is told."""
     if config.promise is None:
         return (MEAN,)
     # The exact form has no finite vector to release, and what is published is a single draw.

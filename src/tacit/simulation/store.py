@@ -80,8 +80,7 @@ class Store:
                 raise Damaged(place.name)
             with np.load(io.BytesIO(raw), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-            result = _played(job, arrays, facts) if isinstance(job, Job) else job.restored(arrays, facts)
-            return Stored(result, same_sources=facts["sources"] == _sources())
+            return Stored(restored(job, arrays, facts), same_sources=facts["sources"] == sources())
         except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as problem:
             raise Damaged(place.name) from problem
 
@@ -103,7 +102,7 @@ class Store:
             "settings": _settings(job),
             "seconds": result.seconds,
             **more,
-            "sources": _sources(),
+            "sources": sources(),
             "digest": hashlib.sha256(raw).hexdigest(),
         }
         write_whole(place / _CURVES, raw)
@@ -111,7 +110,10 @@ class Store:
         return place
 
 
-def _played(job: Job, arrays: dict[str, Any], facts: dict[str, Any]) -> Result:
+def restored(job: AnyJob, arrays: dict[str, Any], facts: dict[str, Any]) -> AnyResult:
+    """The run, from what was stored of it. Raises ValueError where the shapes are not this job's."""
+    if not isinstance(job, Job):
+        return job.restored(arrays, facts)
     marks, curves = arrays["checkpoints"], arrays["curves"]
     if not np.array_equal(marks, checkpoints(job.rounds)) or curves.shape != (job.trials, len(marks)):
         raise ValueError(curves.shape)
@@ -191,7 +193,7 @@ def _digest(params: Any) -> str:
 
 
 @cache
-def _sources() -> str:
+def sources() -> str:
     """A fingerprint of the sources that decide what a run gives: for saying so when they have been edited since."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()

@@ -20,10 +20,10 @@ from tqdm import tqdm
 
 from tacit._validate import whole
 from tacit.errors import BadInput, Interrupted, TacitError
-from tacit.simulation.store import AnyJob
+from tacit.simulation.store import AnyJob, restored
 from tacit.sweeping import task
 from tacit.sweeping.local import Failed, Finished, told_of
-from tacit.sweeping.task import OtherSources, fingerprint, packed, play, restored
+from tacit.sweeping.task import OtherSources, fingerprint, packed, play
 
 #: Seconds to wait for a scheduler to answer.
 _PATIENCE = 10

@@ -9,7 +9,7 @@ from typing import Any
 from tacit._validate import one_of
 from tacit.errors import BadInput, Interrupted, TacitError
 from tacit.simulation import Job
-from tacit.simulation.engine import _prepare
+from tacit.simulation.engine import prepare
 from tacit.simulation.store import AnyResult, Damaged
 from tacit.sweeping.cluster import run_on_dask
 from tacit.sweeping.folder import Folder
@@ -140,7 +140,7 @@ class _UnderWay:
                 continue
             try:
                 if isinstance(run.job, Job):
-                    _prepare(run.job)
+                    prepare(run.job)
             except TacitError as problem:
                 self._fill(key, None, told_of(problem))
             else:

@@ -21,7 +21,7 @@ from tacit.policies.catalogue import policy
 from tacit.privacy.guarantee import Guarantee
 from tacit.simulation import Job
 from tacit.simulation.prediction_job import PredictionJob
-from tacit.simulation.predictions import _default_ways
+from tacit.simulation.predictions import default_ways
 from tacit.simulation.store import AnyJob, key
 from tacit.simulation.told import told
 from tacit.sweeping.spec import Budget, Entry, Spec, at
@@ -155,7 +155,7 @@ def _predictions(spec: Spec, entry: Entry, config: FunctionPolicy, world: Any, l
     if entry.by != "rounds":
         raise BadInput(f'Expected by="rounds" for {entry.name}, got by={entry.by!r}: its records have no episodes.')
     first = PredictionJob(config, world, spec.rounds, spec.trials, spec.seeds[0], (), label)
-    ways = entry.ways or _default_ways(first.told)
+    ways = entry.ways or default_ways(first.told)
     return [dataclasses.replace(first, seed=seed, ways=ways) for seed in spec.seeds]
 
 

@@ -21,7 +21,7 @@ from tacit.errors import BadInput
 from tacit.policies.catalogue import policy
 from tacit.simulation import Job, Result
 from tacit.simulation.prediction_job import PredictionJob, kept
-from tacit.simulation.store import AnyJob, AnyResult, _played, _sources
+from tacit.simulation.store import AnyJob, sources
 from tacit.sweeping.local import run_one
 
 
@@ -33,7 +33,7 @@ class OtherSources(BadInput):
 def fingerprint() -> str:
     """What the bits of a result depend on beside its settings."""
     versions = f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"
-    return f"tacit {__version__} ({_sources()}), {versions}, {platform.machine()}"
+    return f"tacit {__version__} ({sources()}), {versions}, {platform.machine()}"
 
 
 def packed(job: AnyJob, expected: str) -> str:
@@ -65,11 +65,6 @@ def play(packet: str) -> tuple[dict[str, Any], dict[str, Any]]:
         }
     arrays, facts = kept(result)
     return dict(arrays), {**facts, "seconds": result.seconds}
-
-
-def restored(job: AnyJob, arrays: dict[str, Any], facts: dict[str, Any]) -> AnyResult:
-    """The result of a job, from what a worker sent back."""
-    return _played(job, arrays, facts) if isinstance(job, Job) else job.restored(arrays, facts)
 
 
 def refuse_other_sources(expected: str) -> None:
