@@ -45,7 +45,7 @@ def test_an_output_that_is_not_what_was_printed_is_noticed():
 def test_the_readme_shows_both_commands_with_their_output():
     for command in ("make demo", "make test"):
         assert f"    {command}\n" in README
-    assert "joint-linucb releases=tree" in README
+    assert "page    demo/sphere/report.html" in README
     assert re.search(r"\d+ passed", README)
     assert "@@" not in README
 
