@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,18 @@ def not_finite(name: str, value: float, at: int, limit: float) -> BadInput:
     """The error for a number that is NaN, infinite or beyond the limit: says which and where, and not what."""
     what = "NaN" if math.isnan(value) else "an infinity" if math.isinf(value) else f"a number beyond {_short(limit)}"
     return BadInput(f"Expected {name} to be finite numbers, got {what} at position {at}. Nothing was changed.")
+
+
+def each(function: Callable[[float], float], values: Any) -> Floats:
+    """A function of the C library at every element: NumPy's own have other last bits where a processor has AVX-512,
+    and one last bit is enough for two runs of one seed to part."""
+    found = np.asarray(values, dtype=np.float64)
+    return np.array([function(value) for value in found.ravel().tolist()]).reshape(found.shape)
+
+
+def logarithm(value: float) -> float:
+    """ln, with ln 0 = −∞."""
+    return math.log(value) if value else -math.inf
 
 
 def _short(limit: float) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit._arrays import each, logarithm
 from tacit._kernel import kernel
 from tacit._types import Floats
 
@@ -39,7 +40,7 @@ def band(dim: int, low: float, high: float) -> Band:
     knots = np.linspace(low, high, STEPS + 1)
     for _ in range(_ROUNDS):
         _, top = _extremes(knots, power)
-        heights = np.exp(top - top.max())
+        heights = each(math.exp, top - top.max())
         # Knots at equal shares of the area under the present staircase; damped, or wide steps in a tail swing.
         areas = np.maximum(heights * np.diff(knots), 1e-12 / STEPS)
         shares = np.concatenate([[0.0], np.cumsum(areas)])
@@ -48,15 +49,14 @@ def band(dim: int, low: float, high: float) -> Band:
         knots = 0.5 * (knots + target)
     floor, top = _extremes(knots, power)
     width = np.diff(knots)
-    with np.errstate(divide="ignore"):  # in a band a few rounding errors wide, steps may have no width: never kept
-        log_width = np.log(width)
+    log_width = each(logarithm, width)  # in a band a few rounding errors wide, steps may have no width: never kept
     largest = float((top + log_width).max())
-    return Band(power, knots[:-1].copy(), width, np.exp(floor + log_width - largest), log_width - largest)
+    return Band(power, knots[:-1].copy(), width, each(math.exp, floor + log_width - largest), log_width - largest)
 
 
 def _extremes(knots: Floats, power: float) -> tuple[Floats, Floats]:
     """ln f at its smallest and largest on each step: at the ends, since f is monotone on either side of 0, or at 0."""
-    logs = power * np.log1p(-knots * knots)
+    logs = power * each(math.log1p, -knots * knots)
     floor, top = np.minimum(logs[:-1], logs[1:]), np.maximum(logs[:-1], logs[1:])
     astride = (knots[:-1] < 0) & (knots[1:] > 0)
     return np.where(astride, np.minimum(floor, 0.0), floor), np.where(astride, np.maximum(top, 0.0), top)

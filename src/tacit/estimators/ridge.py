@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import linalg
+from tacit._arrays import each, logarithm
 from tacit._kernel import implements, kernel, verb
 from tacit._types import Floats, Ints
 from tacit.core.slate import Slate
@@ -70,8 +71,8 @@ def confidence_of(
     return Confidence(
         noise_level=float(noise_level),
         multiplier=float(multiplier),
-        log_term=stages + 2 * np.log(2 / np.asarray(failure)),
-        log_floor=stages + dim * np.log(np.asarray(floor)),
+        log_term=stages + 2 * each(math.log, 2 / np.asarray(failure)),
+        log_floor=stages + dim * each(logarithm, floor),
         regulariser=stages + regulariser,
         repair=stages + repair,
         bias=stages + bias,

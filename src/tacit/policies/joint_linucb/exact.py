@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit._arrays import each
 from tacit._types import Floats
 from tacit.core.plan import Plan
 from tacit.errors import BadInput
@@ -209,8 +210,8 @@ def _exact_bounds(
     """Υ_k, ρ_min, ρ_max and γ_k."""
     dim, shift = config.dim, config.shift_factor
     share = views / (config.failure_probability if failure is None else failure)  # R/α
-    matrix = 2 * math.sqrt(dim) + 2 * np.sqrt(np.log(8 * share))  # A
-    vector = math.sqrt(dim) + np.sqrt(2 * np.log(4 * share))  # g
+    matrix = 2 * math.sqrt(dim) + 2 * np.sqrt(each(math.log, 8 * share))  # A
+    vector = math.sqrt(dim) + np.sqrt(2 * each(math.log, 4 * share))  # g
     bound = np.maximum(matrix * spread, config.ridge / shift)  # Υ_k
     low = (shift - 1) * bound
     return bound, low, (shift + 1) * bound, vector * spread / config.reward_scale / np.sqrt(low)
