@@ -366,22 +366,23 @@ def test_a_configuration_travels_as_a_dictionary():
     assert tacit.USCA is USCA
 
 
-@pytest.mark.parametrize("apart", [0.3, 1e-9, 1e-12, 1e-14])
+@pytest.mark.parametrize("apart", [0.3, 1e-9, 1e-12, 2e-15])
 def test_odds_of_candidates_that_nearly_coincide_do_not_follow_rounding_errors(apart):
     """One reward flipped moves the log-odds of two candidates by ε at most, however close they are."""
     one = config(features=4, context_box=None, horizon=1000, tau=0.1, kernel=SquaredExponential(length_scale=0.3))
-    rng = np.random.default_rng(0)
-    x, beyond = rng.random((999, 1)), 0.0
-    for place in (0.1, 0.2, 0.3, 0.41):
+    x, learners = np.random.default_rng(0).random((999, 1)), []
+    for reward in (1.3, -1.3):
+        learners.append(one.start(seed=1))
+        learners[-1].learn_many(np.vstack([x, [[0.5]]]), np.append(np.full(999, 1.3), reward))
+    beyond = 0.0
+    for place in np.linspace(0.05, 0.85, 100):  # which errors there are differs between processors: many places
         points, odds, bare = np.array([[place], [place + apart]]), [], []
-        for reward in (1.3, -1.3):
-            learner = one.start(seed=1)
-            learner.learn_many(np.vstack([x, [[0.5]]]), np.append(np.full(999, 1.3), reward))
+        for learner in learners:
             gap = float(np.subtract(*learner._means(points)))
             odds.append(learner._rate(1.0, points) * gap)
             leverage, spread = learner._public.leverage, diameter(learner._public.operator.u(points))
             bare.append(range_rate(1.0, one.bound, leverage, spread) * gap)
         assert abs(odds[0] - odds[1]) <= 1.0
         beyond = max(beyond, abs(bare[0] - bare[1]))
-    if apart == 1e-14:  # without the allowance for rounding they do
-        assert beyond > 1.1
+    if apart == 2e-15:  # without the allowance for rounding they do
+        assert beyond > 2.0
