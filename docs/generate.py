@@ -52,6 +52,12 @@ _TOPICS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "replaying.Estimate",
         ),
     ),
+    "serving": (
+        "Clients of a service",
+        "`tacit serve` over HTTP: from an application, and from people's own devices. What a service refuses is a "
+        "`ServiceError` of [tacit.errors](tacit-errors.md).",
+        ("Client", "AsyncClient", "DeviceClient", "client.calls.Choice"),
+    ),
     "auditing": ("Audits", "What is promised, attacked.", ("audit", "audit_black_box", "Audit", "auditing.Finding")),
     "guarantees": ("Guarantees and cards", "What is promised, as a value.", ("Guarantee", "Card", "Promise")),
 }

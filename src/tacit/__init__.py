@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tacit.auditing.black_box import audit_black_box
     from tacit.auditing.result import Audit
     from tacit.auditing.run import audit
+    from tacit.client.clients import AsyncClient, Client
+    from tacit.client.device import DeviceClient
     from tacit.core.checkpoint import new_key, resume
     from tacit.core.decisions import Decision
     from tacit.core.device import Device
@@ -53,12 +55,15 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AnytimeLinUCB": "tacit.policies.online",
+    "AsyncClient": "tacit.client.clients",
     "Audit": "tacit.auditing",
     "Card": "tacit.privacy.card",
+    "Client": "tacit.client.clients",
     "Combiner": "tacit.policies.online",
     "ContextBlind": "tacit.policies.context_blind",
     "Decision": "tacit.core.decisions",
     "Device": "tacit.core.device",
+    "DeviceClient": "tacit.client.device",
     "Episodic": "tacit.policies.episodic",
     "FeatureLinUCB": "tacit.policies.kernel_baselines",
     "Frontier": "tacit.frontiers",
@@ -116,12 +121,15 @@ __all__ = [
     "UCB1",
     "USCA",
     "AnytimeLinUCB",
+    "AsyncClient",
     "Audit",
     "Card",
+    "Client",
     "Combiner",
     "ContextBlind",
     "Decision",
     "Device",
+    "DeviceClient",
     "Episodic",
     "FeatureLinUCB",
     "Frontier",

@@ -3,7 +3,9 @@
     TacitError
     ├── BadInput (ValueError)       an argument is not what was expected; nothing was changed
     │   ├── UnknownName             no policy, environment or option of that name (the nearest names are offered)
+    │   ├── NoSecureSampler         noise="secure" where no exact sampler is known, or none is installed
     │   ├── OutOfBounds             strict mode: an action or reward lies outside the declared bounds
+    │   ├── UnknownDeployment       the service has no deployment of that name
     │   ├── UnknownDecision         this learner never made a decision of that id
     │   ├── AlreadyClosed           the decision has had its reward, or has expired: the first one counted
     │   ├── BadCheckpoint           a file is no checkpoint, is damaged, or does not fit this version or this key
@@ -18,7 +20,16 @@
     │   ├── Moved                   this learner went on in a checkpoint
     │   ├── CheckpointSpent         a checkpoint has been resumed before: a second time is a fork, which has a price
     │   ├── LimitReached            the device has made all the reports its guarantee is priced for
-    │   └── BatchNotFull            a shuffler was asked for a batch too small to hide anybody in
+    │   ├── BatchNotFull            a shuffler was asked for a batch too small to hide anybody in
+    │   └── StoreRefused            a store was restored, copied, or sealed with another key: going on has a price
+    ├── Paused                      the deployment is paused: it neither decides nor learns
+    ├── StoreUnavailable            the service's store cannot be reached or written; nothing was changed
+    ├── ServiceError                a service answered with an error: its status, its code, its words
+    │   ├── ServiceNotFound         no deployment, decision or page of that name (404)
+    │   ├── ServiceGone             it was there and is closed: a decision that expired (410)
+    │   ├── ServiceConflict         it does not go with what came before: another reward, an old view, a pause (409)
+    │   ├── ServiceRefused          the service will not: a wrong key, a wrong request, a spent budget
+    │   └── ServiceUnavailable      no answer, or not now: the same request may succeed later
     └── Interrupted                 stopped by hand before anything had finished
 
 Every message says what was expected, what came, and what to do.
@@ -41,12 +52,24 @@ class OutOfBounds(BadInput):
     """An action or a reward lies outside the declared bounds, and `strict=True` asked to refuse it."""
 
 
+class NoSecureSampler(BadInput):
+    """`noise="secure"` was asked for where no exact sampler is known, or where OpenDP is not installed."""
+
+
+class UnknownDeployment(BadInput):
+    """The service has no deployment of that name."""
+
+
 class UnknownDecision(BadInput):
     """This learner never made a decision of that id."""
 
 
 class AlreadyClosed(BadInput):
-    """The decision has had its reward, or has expired: the first one counted."""
+    """The decision has had its reward, or has expired: the first one counted. `gone`: closed without a reward."""
+
+    def __init__(self, message: str, *, gone: bool = False) -> None:
+        super().__init__(message)
+        self.gone = gone
 
 
 class BadCheckpoint(BadInput):
@@ -99,6 +122,54 @@ class LimitReached(PrivacyRefusal):
 
 class BatchNotFull(PrivacyRefusal):
     """A batch that is not full hides nobody well enough."""
+
+
+class StoreRefused(PrivacyRefusal):
+    """The service's store was restored, copied, changed, or sealed with another key."""
+
+
+class Paused(TacitError):
+    """The deployment is paused: it neither decides nor learns until it is resumed."""
+
+
+class StoreUnavailable(TacitError):
+    """The service's store cannot be reached or written. Nothing was changed."""
+
+
+class ServiceError(TacitError):
+    """A service answered with an error, or not at all.
+
+    `status` is that of HTTP and None where there was no answer; `code` is one word that programs can tell errors apart
+    by, `field` the part of the request that it is about, if any.
+    """
+
+    def __init__(
+        self, message: str, *, status: int | None = None, code: str | None = None, field: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.field = field
+
+
+class ServiceNotFound(ServiceError):
+    """There is no deployment, decision or page of that name."""
+
+
+class ServiceGone(ServiceError):
+    """It was there and is closed: a decision that has expired."""
+
+
+class ServiceConflict(ServiceError):
+    """It does not go with what came before: another reward than the first, a report under an old view, a pause."""
+
+
+class ServiceRefused(ServiceError):
+    """The service will not do it: the key is wrong, the request is, or it would cost privacy that was not promised."""
+
+
+class ServiceUnavailable(ServiceError):
+    """There was no answer, or none for now. The same request may succeed later."""
 
 
 class Interrupted(TacitError):

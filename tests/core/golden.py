@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import tacit
+from tacit.core.sealed_reports import SealedShuffler, public_key_of, seal_report
 
 from .apart import actions, reports_of
 
@@ -29,7 +30,7 @@ CONFIGS = {
 
 def messages() -> dict[str, Any]:
     """Every golden message by its name. The rows of a mixed batch are in an order nobody can repeat: sorted here."""
-    return {**_apart("xy"), **_apart("gram"), **_mixed("counts"), **_mixed("mixed")}
+    return {**_apart("xy"), **_apart("gram"), **_mixed("counts"), **_mixed("mixed"), **_sealed("counts")}
 
 
 def _apart(name: str) -> dict[str, Any]:
@@ -70,6 +71,31 @@ def _mixed(name: str) -> dict[str, Any]:
         f"{name}-report": reports[0],
         f"{name}-batch": batch,
         f"{name}-view": server.view(),
+    }
+
+
+def _sealed(name: str) -> dict[str, Any]:
+    """The batch of `_mixed`, sealed with secrets that are none: what another language can check its sealing by.
+
+    Counts only. Gaussian numbers differ between machines in their last digits, and sealed in every one.
+    """
+    config = CONFIGS[name]
+    private = bytes(range(32))
+    reports, shuffler = reports_of(config, 4, seed=7), SealedShuffler(config)
+    secrets = [{"once": bytes([1 + place]) * 32, "seed": bytes([101 + place]) * 32} for place in range(4)]
+    sealed = [
+        seal_report(config, report, public_key_of(private), **secret)
+        for report, secret in zip(reports, secrets, strict=True)
+    ]
+    for report in sealed:
+        shuffler.add(report)
+    batch = shuffler.batch()
+    batch["sealed"].sort()
+    first = {name: value.hex() for name, value in secrets[0].items()}
+    return {
+        f"{name}-sealing": {"private": private.hex(), "public": public_key_of(private), **first},
+        f"{name}-sealed-report": sealed[0],
+        f"{name}-sealed-batch": batch,
     }
 
 

@@ -63,7 +63,7 @@ class Decisions:
     def open(self, x: Floats, person: bytes | None) -> str:
         """Remember a decision, and give it an id."""
         number = self._made
-        identity = _identity(self._keys[-1][0], number)
+        identity = identity_of(self._keys[-1][0], number)
         self._made = number + 1
         self._open[identity] = Pending(number, x, person)
         return identity
@@ -100,16 +100,10 @@ class Decisions:
         return [(identity, pending) for identity, pending in self._open.items() if pending.number < last]
 
     def _issued(self, identity: str) -> bool:
-        try:
-            packed = bytes.fromhex(identity)
-        except ValueError:
-            return False
-        if len(packed) != _TAG + _NUMBER or packed.hex() != identity:
-            return False
         end = self._made
         for key, start in reversed(self._keys):
-            number = int.from_bytes(packed[_TAG:]) ^ _mask(key, packed[:_TAG])
-            if start <= number < end and hmac.compare_digest(packed[:_TAG], _tag(key, number)):
+            number = number_of(key, identity)
+            if number is not None and start <= number < end:
                 return True
             end = start
         return False
@@ -141,10 +135,23 @@ class Decisions:
         return books
 
 
-def _identity(key: bytes, number: int) -> str:
+def identity_of(key: bytes, number: int) -> str:
+    """The id of a decision by its number."""
     # The tag is the nonce of the mask, so an id looks random throughout: it does not tell how many came before.
     tag = _tag(key, number)
     return (tag + (number ^ _mask(key, tag)).to_bytes(_NUMBER)).hex()
+
+
+def number_of(key: bytes, identity: str) -> int | None:
+    """The number of the decision of this id; None if it was not issued under this key."""
+    try:
+        packed = bytes.fromhex(identity)
+    except ValueError:
+        return None
+    if len(packed) != _TAG + _NUMBER or packed.hex() != identity:
+        return None
+    number = int.from_bytes(packed[_TAG:]) ^ _mask(key, packed[:_TAG])
+    return number if hmac.compare_digest(packed[:_TAG], _tag(key, number)) else None
 
 
 def _tag(key: bytes, number: int) -> bytes:

@@ -34,12 +34,12 @@ from tacit.core.round import (
 )
 from tacit.core.slate import Slate, slate
 from tacit.errors import BadInput, HorizonSpent, Moved, OutOfBounds, VaultSealed
-from tacit.noise import Source, refill, stream, tape
+from tacit.noise import Source, discrete_gaussians, refill, stream, tape
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects
 
-#: A tape is laid out for at least so many numbers at a time.
+#: A tape is laid out for about so many numbers at a time.
 _TAPE = 256
 
 #: Which stream of a trial is which: `stream(seed, trial, purpose)`.
@@ -77,9 +77,17 @@ class Learner:
     What may leave the process is an encrypted `checkpoint`, which ends this learner.
     """
 
-    def __init__(self, config: Policy, *, seed: int | None) -> None:
+    def __init__(self, config: Policy, *, seed: int | None, noise: str = "float") -> None:
         self._config = config
-        self._plan = plan = config.plan()
+        self._plan = plan = config.planned(noise)
+        if noise == "secure" and seed is not None:
+            raise BadInput(
+                'Expected no seed with noise="secure", got one: a seed is for simulation, and whoever knows it knows '
+                "the noise. Leave one of them out."
+            )
+        self._law = noise
+        # What lays normals on the tape: in double precision, or whole numbers.
+        self._draw = None if plan.lattice_scale is None else discrete_gaussians(plan.lattice_scale)
         self._vault = plan.vault()
         self._view = plan.view()
         self._report = np.zeros(plan.report_size)
@@ -93,7 +101,7 @@ class Learner:
         if seed is None:
             draws = plan.draws
             self._noise = tape(
-                max(_TAPE, draws.choose_normals, draws.learn_normals + draws.first_normals),
+                _room(max(draws.choose_normals, draws.learn_normals + draws.first_normals)),
                 max(_TAPE, draws.choose_uniforms, draws.learn_uniforms + draws.first_uniforms),
             )
         else:
@@ -133,7 +141,7 @@ class Learner:
 
     def card(self) -> Card:
         """The privacy card of this learner."""
-        return self._config.card(seeded=self._seeded, copies=self._copies)
+        return self._config.card(seeded=self._seeded, copies=self._copies, noise=self._law)
 
     @property
     def view(self) -> Any:
@@ -208,7 +216,7 @@ class Learner:
             for start, stop in self._portions(count):
                 if not self._seeded:
                     size, draws = stop - start, plan.draws
-                    refill(self._noise, size * draws.choose_normals, size * draws.choose_uniforms)
+                    refill(self._noise, size * draws.choose_normals, size * draws.choose_uniforms, self._draw)
                 arguments = (plan.params, self._view, block[start:stop], room, self._noise, arms[start:stop])
                 if self._choose_block is None:
                     self._choose_block = entry(choose_block, *arguments)
@@ -336,7 +344,7 @@ class Learner:
         if room is None:
             room = self._slate(rows.shape[0])
         if not self._seeded:
-            refill(self._noise, plan.draws.choose_normals, plan.draws.choose_uniforms)
+            refill(self._noise, plan.draws.choose_normals, plan.draws.choose_uniforms, self._draw)
         if self._choose is None:
             self._choose = entry(choose_checked, plan.params, self._view, rows, room, self._noise)
         arm: int = self._choose(plan.params, self._view, rows, room, self._noise)
@@ -373,7 +381,7 @@ class Learner:
             normals, uniforms = draws.learn_normals, draws.learn_uniforms
             if not rows:
                 normals, uniforms = normals + draws.first_normals, uniforms + draws.first_uniforms
-            refill(self._noise, normals, uniforms)
+            refill(self._noise, normals, uniforms, self._draw)
         arguments = (plan.params, self._vault, self._view, row, reward, self._report, self._noise)
         if self._learn is None:
             self._learn = entry(learn_checked, *arguments)
@@ -474,6 +482,11 @@ class Learner:
 
     def __copy__(self) -> NoReturn:
         self.__reduce__()
+
+
+def _room(normals: int) -> int:
+    """So many whole calls that there is nothing left over to be thrown away: discrete noise takes 14 µs a number."""
+    return normals * max(1, _TAPE // normals) if normals else _TAPE
 
 
 def _rounds_left(count: int) -> str:

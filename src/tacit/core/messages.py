@@ -20,7 +20,7 @@ from tacit.errors import BadInput, BadMessage
 #: Of the protocol. A message of another version is refused.
 VERSION = 1
 #: What there is a schema for.
-KINDS = ("contract", "view", "report", "batch")
+KINDS = ("contract", "view", "report", "batch", "sealed-report", "sealed-batch")
 #: Characters a message may have, and may have more for each number in it: twice what the longest number needs.
 _ENVELOPE, _PER_NUMBER = 1024, 64
 #: The largest whole number that a double holds exactly: languages with doubles only can write all up to it.
@@ -40,7 +40,7 @@ def read(message: object, *, numbers: int = 2**20) -> dict[str, Any]:
         return message
     if not isinstance(message, str | bytes | bytearray):
         raise BadMessage(f"Expected a message as a dict, text or bytes, got {type(message).__name__}.")
-    most = _ENVELOPE + _PER_NUMBER * numbers
+    most = limit_of(numbers)
     if len(message) > most:
         raise BadMessage(f"Expected a message of at most {most:,} characters, got {len(message):,}. It was not parsed.")
     try:
@@ -55,6 +55,11 @@ def read(message: object, *, numbers: int = 2**20) -> dict[str, Any]:
     return found
 
 
+def limit_of(numbers: int) -> int:
+    """Characters that a message of so many numbers may have."""
+    return _ENVELOPE + _PER_NUMBER * numbers
+
+
 def write(message: dict[str, Any]) -> str:
     """The message as one line of JSON. Numbers keep every bit."""
     try:
@@ -67,7 +72,7 @@ def write(message: dict[str, Any]) -> str:
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of a "contract", "view", "report" or "batch"."""
+    """The JSON Schema of a message, by its kind: one of `KINDS`."""
     if kind not in KINDS:
         raise BadInput(f"Expected one of {', '.join(map(repr, KINDS))}, got {kind!r}.")
     found: dict[str, Any] = json.loads((files("tacit") / "protocol" / f"{kind}.schema.json").read_text("utf-8"))

@@ -61,6 +61,7 @@ class Plan:
     report: Reported | None = None  #: what a device sends; None: there is no device apart from the server
     device: Any = None  #: params of the program on the device, where they differ from `params`
     server: Any = None  #: params of the program on the server, where they differ from `params`
+    lattice_scale: float | None = None  #: of discrete noise, in steps; None: noise is in double precision
 
     def event_for(self, copies: int) -> Event:
         """What is released when so many copies of the learner go on from one past."""

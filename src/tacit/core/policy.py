@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit._types import Floats
-from tacit._validate import whole
+from tacit._validate import one_of, whole
 from tacit.core.plan import Plan
 from tacit.core.settings import Settings
+from tacit.errors import NoSecureSampler
 from tacit.privacy.card import Card
+from tacit.privacy.card.words import mechanism_names
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.promise import AnyPromise
 from tacit.privacy.scope import Protects, Trust
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from tacit.core.learner import Learner
     from tacit.core.server import Server
     from tacit.core.shuffler import Shuffler
+
+
+#: How a live learner may draw its noise: in double precision, or exactly on a lattice.
+NOISES = ("float", "secure")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +48,20 @@ class Policy(Settings, ABC):
     def plan(self) -> Plan:
         """Work out the params and their price. Pure: two calls give the same plan."""
 
+    def secure_plan(self) -> Plan:
+        """The plan with secure noise: sums rounded to a lattice, discrete Gaussians drawn exactly, both in the price.
+        Refused by policies whose noise has no exact sampler here. Pure, like `plan`."""
+        noise = "; ".join(mechanism_names([self.plan().event]))
+        raise NoSecureSampler(
+            f'Expected a policy with a secure sampler for noise="secure", got {self.slug}, which has none: {noise}. '
+            "Leave noise out, or use a policy whose sums get Gaussian noise from a curator, such as joint-linucb or "
+            "renyi-ucb."
+        )
+
+    def planned(self, noise: str = "float") -> Plan:
+        """`plan()`, or with noise="secure" `secure_plan()`."""
+        return self.secure_plan() if one_of("noise", noise, NOISES) == "secure" else self.plan()
+
     @property
     def calibrated(self) -> str:
         """How the noise was set, for the card."""
@@ -58,6 +78,12 @@ class Policy(Settings, ABC):
         return self.plan().guarantee
 
     @property
+    def rows_may_come_late(self) -> bool:
+        """Whether a row may be added to the sums when its reward comes, under a clock that counts decisions: shown for
+        a policy in docs/decisions/0024-service.md. The others learn rows in the order of their decisions."""
+        return False
+
+    @property
     def fixed_actions(self) -> Floats | None:
         """The public list of actions, of shape (K, dim), of a policy that has the same ones in every round; None for a
         policy that is shown them. With a list a learner takes `choose()` and `learn(arm, reward)`."""
@@ -67,12 +93,16 @@ class Policy(Settings, ABC):
         """The same configuration for this list of actions, where it has none of its own yet."""
         return self
 
-    def start(self, *, seed: int | None = None) -> Learner:
+    def start(self, *, seed: int | None = None, noise: str = "float") -> Learner:
         """A live learner. Noise comes from the operating system; with `seed`, which is for simulation only, it can be
-        recomputed by anyone who knows the seed, and the learner's guarantee says so."""
+        recomputed by anyone who knows the seed, and the learner's guarantee says so.
+
+        `noise="secure"` draws discrete Gaussians exactly, on a lattice, instead of numbers in double precision, whose
+        last bits may tell something. It needs the extra `tacit[secure]`, and takes no seed.
+        """
         from tacit.core.learner import Learner
 
-        return Learner(self, seed=None if seed is None else whole("seed", seed, low=0))
+        return Learner(self, seed=None if seed is None else whole("seed", seed, low=0), noise=noise)
 
     def contract(self) -> dict[str, Any]:
         """What a device is installed with, as JSON: bounds, noise, limit, guarantee, and the fingerprint that messages
@@ -103,9 +133,10 @@ class Policy(Settings, ABC):
 
         return Shuffler(self, stage=stage)
 
-    def card(self, *, seeded: bool = False, copies: int = 1) -> Card:
-        """What a privacy officer reads before signing. `copies`: learners that went on from one checkpoint."""
-        plan = self.plan()
+    def card(self, *, seeded: bool = False, copies: int = 1, noise: str = "float") -> Card:
+        """What a privacy officer reads before signing. `copies`: learners that went on from one checkpoint. `noise`: as
+        the learner was started with."""
+        plan = self.planned(noise)
         guarantee = plan.guarantee_for(copies)
         notes = plan.notes
         if plan.event_for(copies) != plan.event:

@@ -77,3 +77,31 @@ def learn_checked(params: Any, vault: Any, view: Any, x: Floats, reward: float, 
     absorb(params, vault, report)
     release(params, vault, view, noise)
     return LEARNED if view.stage[0] == before else RELEASED
+
+
+@kernel
+def absorb_checked(params: Any, vault: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> int:
+    """A row into the exact sums, without a tick: the clock of releases stays where it is. REFUSED, with nothing
+    changed, if any number is not finite.
+
+    For callers whose clock does not count rows; who may do that, and why: docs/decisions/0024-service.md.
+    """
+    if not abs(reward) <= LARGEST:
+        return REFUSED
+    for i in range(x.shape[0]):
+        if not abs(x[i]) <= LARGEST:
+            return REFUSED
+    clock = vault.counters[ROWS]
+    encode(params, view, x, reward, report, noise)
+    absorb(params, vault, report)
+    vault.counters[ROWS] = clock
+    return LEARNED
+
+
+@kernel
+def tick_checked(params: Any, vault: Any, view: Any, noise: Any) -> int:
+    """The clock of releases goes on by one, whatever has come or not; says whether a view was released."""
+    vault.counters[ROWS] += 1
+    before = view.stage[0]
+    release(params, vault, view, noise)
+    return LEARNED if view.stage[0] == before else RELEASED

@@ -64,7 +64,7 @@ class Shuffler:
 
     def add(self, report: dict[str, Any] | str | bytes) -> None:
         """Put a report into the batch. One that is refused, for whatever reason, changes nothing."""
-        found = self._contract.read_report(report)
+        found = self._read(report)
         with self._lock:
             if found.stage > self._stage:
                 raise BadMessage(
@@ -76,7 +76,7 @@ class Shuffler:
                     f"Expected a report made under the view of stage {self._stage:,}, got one of stage "
                     f"{found.stage:,}, whose batch has left. Nothing was changed; see the new view first."
                 )
-            if found.identity in self._ids:
+            if self._repeated(found):
                 raise RepeatedReport(
                     "Expected a report that is not in this batch, got one that is. Nothing was changed; the first one "
                     "counted."
@@ -87,10 +87,7 @@ class Shuffler:
                     "report. Nothing was changed; take the batch first."
                 )
             self._ids.add(found.identity)
-            if self._contract.whole:
-                self._ones = [total + int(count) for total, count in zip(self._ones, found.values, strict=True)]
-            else:
-                self._rows.append(found.values.tolist())
+            self._put(found)
 
     def batch(self) -> dict[str, Any]:
         """The full batch, mixed and without its senders, for `server.receive_batch`; then the next one begins.
@@ -104,15 +101,30 @@ class Shuffler:
                     f"Expected a batch of {self._batch:,} reports, got {len(self._ids):,} so far. It stays here until "
                     "it is full: a smaller one would hide nobody as well as was promised."
                 )
-            self._random.shuffle(self._rows)
-            message = (
-                self._contract.batch_message(self._stage, None, self._ones)
-                if self._contract.whole
-                else self._contract.batch_message(self._stage, self._rows, None)
-            )
+            message = self._message()
             self._stage += 1
             self._begin()
             return message
+
+    # What a report is: another kind of shuffler reads and keeps others, by the same rules.
+
+    def _read(self, report: object) -> Any:
+        return self._contract.read_report(report)
+
+    def _repeated(self, found: Any) -> bool:
+        return found.identity in self._ids
+
+    def _put(self, found: Any) -> None:
+        if self._contract.whole:
+            self._ones = [total + int(count) for total, count in zip(self._ones, found.values, strict=True)]
+        else:
+            self._rows.append(found.values.tolist())
+
+    def _message(self) -> dict[str, Any]:
+        self._random.shuffle(self._rows)
+        if self._contract.whole:
+            return self._contract.batch_message(self._stage, None, self._ones)
+        return self._contract.batch_message(self._stage, self._rows, None)
 
     def __repr__(self) -> str:
         return f"<Shuffler of {self._contract.config!r}: stage {self._stage:,}>"

@@ -37,8 +37,9 @@ def pack(learner: Learner) -> bytes:
         "class": type(config).__qualname__,
         "config": config.to_dict(),
         "event": learner._plan.event.to_dict(),
-        "clock": _clock(learner._plan),
+        "clock": clock_of(learner._plan),
         "seed": learner._seed,
+        "noise": learner._law,
         "served": learner._served,
         "dropped": learner._dropped,
         "expired": learner._expired,
@@ -61,9 +62,9 @@ def pack(learner: Learner) -> bytes:
         )
     arrays = {
         "facts": np.frombuffer(text.encode(), np.uint8),
-        **_leaves("vault", learner._vault),
-        **_leaves("view", learner._view),
-        **(_leaves("noise", learner._noise) if learner._seeded else {}),
+        **leaves("vault", learner._vault),
+        **leaves("view", learner._view),
+        **(leaves("noise", learner._noise) if learner._seeded else {}),
         **_under("decisions", learner._decisions.arrays(learner._dim)),
         **(_under("people", people.arrays()) if people is not None else {}),
     }
@@ -77,17 +78,17 @@ def unpack(payload: bytes) -> Learner:
     with np.load(io.BytesIO(payload), allow_pickle=False) as file:
         arrays: Arrays = {name: file[name] for name in file.files}
     facts = json.loads(arrays["facts"].tobytes())
-    learner = Learner(_config(facts), seed=facts["seed"])
+    learner = Learner(_config(facts), seed=facts["seed"], noise=facts.get("noise", "float"))
     plan = learner._plan
-    if not _same(json.loads(json.dumps(plan.event.to_dict())), facts["event"]) or _clock(plan) != facts["clock"]:
+    if not same(json.loads(json.dumps(plan.event.to_dict())), facts["event"]) or clock_of(plan) != facts["clock"]:
         raise BadCheckpoint(
             "Expected the noise this version of tacit plans for the configuration, got a checkpoint that was planned "
             "otherwise. Resume it with the version that wrote it: its header names it."
         )
-    _fill("vault", learner._vault, arrays)
-    _fill("view", learner._view, arrays)
+    fill("vault", learner._vault, arrays)
+    fill("view", learner._view, arrays)
     if learner._seeded:
-        _fill("noise", learner._noise, arrays)
+        fill("noise", learner._noise, arrays)
     learner._decisions = Decisions.from_arrays(_below("decisions", arrays))
     if learner._people is not None:
         learner._people = People.from_arrays(
@@ -136,7 +137,7 @@ def _config(facts: dict[str, Any]) -> Policy:
         ) from None
 
 
-def _clock(plan: Plan) -> str:
+def clock_of(plan: Plan) -> str:
     """A fingerprint of every whole number in the plan: release times, horizons, sizes. A row learned under one clock
     must not be released under another."""
     digest = hashlib.blake2b(f"{type(plan.params).__name__} {plan.limit} {plan.report_size}".encode(), digest_size=16)
@@ -147,11 +148,11 @@ def _clock(plan: Plan) -> str:
     return digest.hexdigest()
 
 
-def _same(planned: Any, stored: Any) -> bool:
+def same(planned: Any, stored: Any) -> bool:
     if isinstance(planned, dict) and isinstance(stored, dict):
-        return planned.keys() == stored.keys() and all(_same(value, stored[name]) for name, value in planned.items())
+        return planned.keys() == stored.keys() and all(same(value, stored[name]) for name, value in planned.items())
     if isinstance(planned, list) and isinstance(stored, list):
-        return len(planned) == len(stored) and all(map(_same, planned, stored))
+        return len(planned) == len(stored) and all(map(same, planned, stored))
     if isinstance(planned, float) and isinstance(stored, float):
         return math.isclose(planned, stored, rel_tol=_CLOSE)
     return type(planned) is type(stored) and bool(planned == stored)
@@ -165,13 +166,13 @@ def _walk(name: str, part: Any) -> Iterator[tuple[str, Any]]:
         yield name, part
 
 
-def _leaves(name: str, part: Any) -> Arrays:
+def leaves(name: str, part: Any) -> Arrays:
     return {place: leaf for place, leaf in _walk(name, part) if isinstance(leaf, np.ndarray)}
 
 
-def _fill(name: str, part: Any, arrays: Arrays) -> None:
+def fill(name: str, part: Any, arrays: Arrays) -> None:
     """Write what was stored into arrays of exactly its shape and type."""
-    for place, leaf in _leaves(name, part).items():
+    for place, leaf in leaves(name, part).items():
         stored = arrays.get(place)
         if stored is None or stored.shape != leaf.shape or stored.dtype != leaf.dtype:
             got = "nothing" if stored is None else f"{stored.dtype} of shape {stored.shape}"

@@ -10,6 +10,7 @@ the tail to 9.1 standard deviations. These are double-precision numbers, not a d
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import ndtri
@@ -36,12 +37,15 @@ def tape_of(normals: Floats, uniforms: Floats) -> Source:
     )
 
 
-def refill(source: Source, normals: int, uniforms: int) -> None:
-    """Make sure that so many values can be read. What is left over of a tape too short is thrown away, unread."""
+def refill(source: Source, normals: int, uniforms: int, draw: Callable[[int], Floats] | None = None) -> None:
+    """Make sure that so many values can be read. What is left over of a tape too short is thrown away, unread.
+
+    `draw` makes the normals; without it they are standard normal numbers in double precision.
+    """
     if source.state.shape[1]:
         raise ValueError("Expected a tape to lay noise on, got a stream: it draws its own, from its seed.")
     if source.at[NORMALS] + normals > len(source.normals):
-        source.normals[:] = secure_normals(len(source.normals))
+        source.normals[:] = (draw or secure_normals)(len(source.normals))
         source.at[NORMALS] = 0
     if source.at[UNIFORMS] + uniforms > len(source.uniforms):
         source.uniforms[:] = secure_uniforms(len(source.uniforms))

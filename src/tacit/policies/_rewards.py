@@ -11,8 +11,9 @@ from tacit._validate import one_of, real, whole
 from tacit.core.policy import Policy
 from tacit.core.settings import option
 from tacit.errors import BadInput
+from tacit.policies._secure import Laid, lay, refuse_published
 from tacit.privacy.calibrate import SAFETY, calibrate
-from tacit.privacy.event import Event, PersonEvent
+from tacit.privacy.event import Event, PersonEvent, SegmentsEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.promise import AnyPromise, PurePromise, promise_of
 from tacit.privacy.scope import Protects, Trust, Unit
@@ -54,6 +55,11 @@ class RewardPolicy(Policy):
     def unit(self) -> Unit:
         """Whom the guarantee protects: one round, or one person with at most k of them."""
         return Unit.round() if self.person_rounds is None else Unit.person(self.person_rounds)
+
+    def weighed(self, rows: float) -> float:
+        """How much a sum of so many rows x·r may be, in units of what one replaced reward can change it by. Counted as
+        for 2⁹ rows at least: a row alone must be far from the end of double precision."""
+        return max(rows, 2.0**9) * max(abs(self.reward_low), abs(self.reward_high)) / self.reward_range
 
     def for_unit(self, event: Event) -> Event:
         """What is released about one unit, given what is released about one reward."""
@@ -107,6 +113,23 @@ class RenyiPolicy(RewardPolicy):
     def scale_for(self, event_at: Callable[[float], Event]) -> float:
         """s: the least noise for which `event_at(s)`, counted for one unit, keeps the promise."""
         return calibrate(self.promise, lambda scale: self.for_unit(event_at(scale)))
+
+    def lay_total(self, rough: float, *, rows: int) -> Laid:
+        """Totals of rewards on a lattice: rewards are rounded within their interval, so that rounding costs nothing.
+        `rough`: the scale of continuous noise."""
+        refuse_published(self.calibration, self.slug)
+        return lay(
+            self.promise,
+            lambda scale: SegmentsEvent(scale, self.reward_range),
+            self.for_unit,
+            rough=rough,
+            sensitivity=self.reward_range,
+            coordinates=1,
+            weight=rows,
+            rows=rows,
+            releases=1,
+            rounding=0.0,
+        )
 
     @property
     def published_scale(self) -> float:

@@ -81,6 +81,10 @@ class LinUCB(Policy):
         return (cls(dim=dim), cls(dim=dim, ridge=0.5, width=0.3))
 
     @property
+    def rows_may_come_late(self) -> bool:
+        return True  # nothing is promised that an order could break
+
+    @property
     def failure_probability(self) -> float:
         """α: as given, else 1/horizon, else 0.001."""
         return failure_or_default(self.failure, self.horizon)

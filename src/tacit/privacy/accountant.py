@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import singledispatch
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tacit.errors import UnknownEvent
 from tacit.privacy.binomial import binomial_epsilon
@@ -25,6 +25,7 @@ from tacit.privacy.event import (
     ForkedEvent,
     GaussianEvent,
     LaplaceEvent,
+    LatticeEvent,
     NothingReleased,
     PersonEvent,
     RandomisedResponseEvent,
@@ -41,6 +42,12 @@ from tacit.privacy.event import (
 from tacit.privacy.shuffle import gaussian_shuffled
 from tacit.privacy.theorem import Theorem
 from tacit.privacy.toeplitz import square_root_norm
+
+SMOOTHING = 2.0
+"""t: the steps of smoothing that make a discrete Gaussian of a continuous one (mechanisms/lattice/proof.md)."""
+
+LEAK = 4 * math.exp(-2 * (math.pi * SMOOTHING) ** 2)
+"""η: how far, in log-probability, one discrete draw is from the smoothed continuous one. 2·10⁻³⁴."""
 
 
 @singledispatch
@@ -131,6 +138,60 @@ def _(event: GaussianEvent) -> float:
 def _(event: GaussianEvent, rounds: int, _one_per_segment: bool) -> float:
     """M_k = k: all rows may be in the one release."""
     return rounds * price(event)
+
+
+@price.register
+def _(event: LatticeEvent) -> float:
+    """μ of the continuous release with variance s² − t² (in steps), and two further terms.
+
+        μ = μ₀(√(s² − t²)) + 2ρ√(nm)/√(s² − t²) + 6nmη,   η = 4e^{−2π²t²}
+
+    n releases of m numbers hold a datum, and each number is rounded by at most ρ steps in either world. A discrete
+    Gaussian of scale s is, up to a factor e^{±η}, the continuous one of variance s² − t² smoothed by t.
+    Proof: mechanisms/lattice/proof.md.
+    """
+    return _on_lattice(event, price(_continuous(event)), _holding(event.event, 1))
+
+
+@price_for_person.register
+def _(event: LatticeEvent, rounds: int, one_per_segment: bool) -> float:
+    """The same with the price of k rows and the releases that k rows are in."""
+    one = price_for_person(_continuous(event), rounds, one_per_segment)
+    return _on_lattice(event, one, _holding(event.event, rounds))
+
+
+def _continuous(event: LatticeEvent) -> Any:
+    """The release with real-valued noise that the one on the lattice is no more telling than."""
+    inner: Any = event.event
+    smoothed = SMOOTHING * event.step
+    return replace(inner, scale=math.sqrt((inner.scale - smoothed) * (inner.scale + smoothed)))
+
+
+def _on_lattice(event: LatticeEvent, mu: float, releases: int) -> float:
+    numbers, scale = releases * event.coordinates, float(_continuous(event).scale)
+    return mu + 2 * event.rounding * math.sqrt(numbers) * event.step / scale + 6 * numbers * LEAK
+
+
+@singledispatch
+def _holding(event: Any, rounds: int) -> int:
+    """How many releases may hold one of k rows: each of these may be rounded otherwise."""
+    releases: int = event.releases
+    return releases
+
+
+@_holding.register
+def _(_event: GaussianEvent, _rounds: int) -> int:
+    return 1
+
+
+@_holding.register
+def _(_event: SegmentsEvent, rounds: int) -> int:
+    return rounds
+
+
+@_holding.register
+def _(event: TreeEvent, rounds: int) -> int:
+    return rounds * event.nodes
 
 
 @price.register

@@ -99,6 +99,16 @@ class Design:
         cross = float(weights @ _geometric(zeros, count))
         return math.sqrt(floor * floor * count + 2 * floor * cross + _pair_sum(weights, zeros, count))
 
+    def column_sum(self, releases: int) -> float:
+        """Σ_{k<N} c_k: how many rows' worth an entry of Cx is at most, for N rows."""
+        count = whole("releases", releases)
+        return float(1 + self.pole_weights @ _geometric(np.array(self.poles), count - 1))
+
+    def row_sum(self, step: int) -> float:
+        """Σ_{k<t} b_k."""
+        count = whole("step", step)
+        return float(self.floor * count + self.zero_weights @ _geometric(np.array(self.zeros), count))
+
     def worst_step(self, releases: int) -> float:
         """κ_N·sqrt(Σ_{k<N} b_k²): the noise of the last of N releases at μ = 1 and unit row sensitivity."""
         return self.column_norm(releases) * self.row_norm(releases)

@@ -58,14 +58,24 @@ class ArmsPolicy(Policy):
 
 
 def index_plan(
-    config: Any, index: Any, *, optimism: float, scale: float, laplace: bool = False, episodes: bool = True, **rest: Any
+    config: Any,
+    index: Any,
+    *,
+    optimism: float,
+    scale: float,
+    laplace: bool = False,
+    episodes: bool = True,
+    step: float = 0.0,
+    **rest: Any,
 ) -> Plan:
     """The plan of a policy that follows an index. `episodes`: in doubling ones that are forgotten, as privacy needs;
-    else every round, from all rewards."""
+    else every round, from all rewards. `step`: of the lattice that totals are on, if any."""
     arms, low, span = config.dim, float(config.reward_low), float(config.reward_high) - float(config.reward_low)
     rule = IndexRule(index, float(optimism), low, span, scale, laplace, episodes, episodes)
     return Plan(
-        params=EpisodeParams(np.eye(arms), low, float(config.reward_high), scale, laplace, rule),
+        params=EpisodeParams(
+            np.eye(arms), low, float(config.reward_high), 1.0 if step else scale, laplace, rule, float(step)
+        ),
         vault=vault_maker(arms),
         view=first_view(arms),
         report_size=REPORT_SIZE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,10 +10,12 @@ from tacit._validate import one_of, positive
 from tacit.core.plan import Plan
 from tacit.core.settings import option
 from tacit.errors import BadInput
+from tacit.mechanisms.lattice import MOST_ROWS
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, RenyiPolicy
+from tacit.policies._secure import ROWS_HINT
 from tacit.policies.episodic.arms import PRACTICAL, THEOREM, ArmsPolicy, index_plan
 from tacit.policies.episodic.index import KLUCBIndex, UCBIndex
-from tacit.privacy.event import SegmentsEvent
+from tacit.privacy.event import Event, SegmentsEvent
 
 #: The indices that have a name.
 INDICES: dict[str, Any] = {"ucb1": UCBIndex(), "kl-ucb": KLUCBIndex()}
@@ -40,9 +43,21 @@ class _GaussianIndexPolicy(ArmsPolicy, RenyiPolicy):
             return self.published_scale
         return self.scale_for(lambda scale: SegmentsEvent(scale, self.reward_range))
 
-    def _plan(self, index: Any, notes: tuple[str, ...]) -> Plan:
+    @abstractmethod
+    def _index(self) -> tuple[Any, str]:
+        """The index, and what the card says of it."""
+
+    def plan(self) -> Plan:
         scale = self.noise_of_total
-        event = self.for_unit(SegmentsEvent(scale, self.reward_range))
+        return self._plan(scale, self.for_unit(SegmentsEvent(scale, self.reward_range)))
+
+    def secure_plan(self) -> Plan:
+        laid = self.lay_total(self.noise_of_total, rows=MOST_ROWS)
+        end = {"limit": MOST_ROWS, "limit_hint": ROWS_HINT, "lattice_scale": laid.steps}
+        return self._plan(laid.scale, laid.event, step=laid.step, **end)
+
+    def _plan(self, scale: float, event: Event, **rest: Any) -> Plan:
+        index, note = self._index()
         return index_plan(
             self,
             index,
@@ -51,7 +66,8 @@ class _GaussianIndexPolicy(ArmsPolicy, RenyiPolicy):
             event=event,
             guarantee=self.priced(event),
             assumptions=(PUBLIC, ONE_REWARD),
-            notes=notes,
+            notes=(note,),
+            **rest,
         )
 
     def _optimism_note(self) -> str:
@@ -94,8 +110,8 @@ class RenyiUCB(_GaussianIndexPolicy):
             cls(arms=dim, alpha=2.0, epsilon=0.1, calibration="published", reward_high=2.0),
         )
 
-    def plan(self) -> Plan:
-        return self._plan(UCBIndex(), (self._optimism_note(),))
+    def _index(self) -> tuple[Any, str]:
+        return UCBIndex(), self._optimism_note()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +145,7 @@ class Episodic(_GaussianIndexPolicy):
     def examples(cls, dim: int) -> tuple[Episodic, ...]:
         return (cls(arms=dim, rho=0.1, index="kl-ucb"),)
 
-    def plan(self) -> Plan:
-        named = isinstance(self.index, str)
-        index = INDICES[self.index] if named else self.index
+    def _index(self) -> tuple[Any, str]:
+        index = INDICES[self.index] if isinstance(self.index, str) else self.index
         note = self._optimism_note() if self.index == "ucb1" else "No regret theorem is known for this index here."
-        return self._plan(index, (note,))
+        return index, note

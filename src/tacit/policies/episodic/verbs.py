@@ -33,9 +33,10 @@ class EpisodeParams(NamedTuple):
     actions: Floats  # (K, d) the public list
     reward_low: float
     reward_high: float
-    scale: float  # of the noise of one total: σ, or b of Laplace noise; 0: none
+    scale: float  # of the noise of one total: σ, or b of Laplace noise; 0: none; 1 on a lattice, whose tape has it
     laplace: bool
     rule: Any  # what `follow` dispatches on
+    step: float = 0.0  # h of the lattice that rewards are rounded to, before they are summed; 0: none
 
 
 class EpisodeVault(NamedTuple):
@@ -112,10 +113,19 @@ def _absorb(params: EpisodeParams, vault: EpisodeVault, report: Floats) -> None:
     """Into the sum of its own arm, whichever is being played: a late reward counts for the arm's next episode."""
     arm = int(report[0])
     if arm >= 0:
-        vault.sums[arm] += report[1]
+        vault.sums[arm] += report[1] if params.step == 0.0 else _in_steps(params, report[1])
         vault.sizes[arm] += 1
     vault.counters[ROWS] += 1
     vault.counters[CLIPPED_REWARDS] += int(report[2])
+
+
+@kernel
+def _in_steps(params: EpisodeParams, reward: float) -> float:
+    """The reward as a whole number of steps above the least one. Clipped again, so that no rounding on the way can take
+    it outside: two rewards then differ by Δ/h at most, exactly."""
+    steps: float = np.rint((reward - params.reward_low) / params.step)
+    most: float = np.rint((params.reward_high - params.reward_low) / params.step)
+    return min(max(steps, 0.0), most)
 
 
 @implements(release, EpisodeParams)
@@ -124,7 +134,8 @@ def _release(params: EpisodeParams, vault: EpisodeVault, view: Any, noise: Any) 
     """Publish the total of the arm that is being played, if its episode is over.
 
     Formal guarantee: μ-GDP with μ = Δ/scale for one replaced reward, or pure (Δ/scale)-DP with Laplace noise; proof:
-    mechanisms/episode/proof.md.
+    mechanisms/episode/proof.md. On a lattice the total is a whole number with discrete noise, and what is made of it
+    costs nothing: mechanisms/lattice/proof.md.
     Requires: rewards clipped by `encode`; called once per `absorb`.
     """
     arm = view.arm[0]
@@ -132,5 +143,7 @@ def _release(params: EpisodeParams, vault: EpisodeVault, view: Any, noise: Any) 
     if size < view.length[0]:
         return
     total = release_total(params.scale, params.laplace, vault.sums, vault.sizes, arm, vault.draw, noise)
+    if params.step > 0.0:
+        total = params.step * total + params.reward_low * size
     follow(params.rule, view, arm, size, total)
     view.stage[0] += 1

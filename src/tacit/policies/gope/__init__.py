@@ -19,6 +19,7 @@ from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.policies._options import failure_or_default
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, RenyiPolicy, RewardPolicy
+from tacit.policies._secure import ROWS_HINT, rows_within
 from tacit.policies.episodic.verbs import REPORT_SIZE, EpisodeParams, draws_of, vault_maker
 from tacit.policies.gope.listed import Actions, ListedPolicy
 from tacit.policies.gope.rule import GopeRule, GopeView, first_view
@@ -31,6 +32,8 @@ __all__ = ["GOPE", "RenyiGOPE"]
 
 #: Designs are within one per cent of the best: a tighter one hardly shortens phases, and spreads over more actions.
 DEFAULT_TOLERANCE = 0.01
+
+_HORIZON_HINT = "start anew with a longer horizon, or without one."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,21 +64,21 @@ class _PhasedElimination(ListedPolicy, RewardPolicy):
         """δ: as given, else 1/horizon, else 0.001."""
         return failure_or_default(self.failure, self.horizon)
 
-    def _plan(self, scale: float, laplace: bool, published: bool, event: Event, **rest: Any) -> Plan:
+    def _plan(
+        self, scale: float, laplace: bool, published: bool, event: Event, *, step: float = 0.0, **rest: Any
+    ) -> Plan:
         actions, low, high = self.listed, float(self.reward_low), float(self.reward_high)
         level = self.reward_range / 2
         rule = _rule(actions, self.failure_probability, level, scale, laplace, published, float(self.tolerance))
         return Plan(
-            params=EpisodeParams(np.array(actions), low, high, scale, laplace, rule),
+            params=EpisodeParams(np.array(actions), low, high, 1.0 if step else scale, laplace, rule, float(step)),
             vault=vault_maker(len(actions)),
             view=_view_maker(rule, actions),
             report_size=REPORT_SIZE,
             event=event,
             draws=draws_of(scale, laplace),
-            limit=self.horizon,
-            limit_hint="start anew with a longer horizon, or without one.",
             noise_scale=scale or None,
-            **rest,
+            **({"limit": self.horizon, "limit_hint": _HORIZON_HINT} | rest),
         )
 
 
@@ -170,12 +173,24 @@ class RenyiGOPE(_PhasedElimination, RenyiPolicy):
 
     def plan(self) -> Plan:
         scale = self.noise_of_total
-        event = self.for_unit(self._event(scale))
+        return self._phases(scale, self.for_unit(self._event(scale)))
+
+    def secure_plan(self) -> Plan:
+        if self.noise == "laplace":
+            return super().secure_plan()  # which refuses
+        rows = rows_within(self.horizon)
+        laid = self.lay_total(self.noise_of_total, rows=rows)
+        hint = _HORIZON_HINT if rows == self.horizon else ROWS_HINT
+        end: dict[str, Any] = {"limit": rows, "limit_hint": hint, "lattice_scale": laid.steps}
+        return self._phases(laid.scale, laid.event, step=laid.step, **end)
+
+    def _phases(self, scale: float, event: Event, **rest: Any) -> Plan:
         return self._plan(
             scale,
             self.noise == "laplace",
             self.published_phases,
             event,
+            **rest,
             guarantee=self.priced(event),
             assumptions=(PUBLIC, ONE_REWARD),
             notes=(_failure_note(self), _PHASES_NOTE[self.published_phases]),

@@ -22,7 +22,7 @@ from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.estimators.prior import Prior
 from tacit.policies._options import check_prior, failure_or_default, width_multiplier
-from tacit.policies.joint_linucb import exact, published
+from tacit.policies.joint_linucb import exact, published, secure
 from tacit.policies.joint_linucb.parts import RegulariserBounds
 from tacit.privacy.calibrate import Promise
 from tacit.privacy.scope import Protects, Trust, Unit
@@ -192,6 +192,10 @@ class JointLinUCB(Policy):
     # What was asked for -----------------------------------------------------------------------------------------
 
     @property
+    def rows_may_come_late(self) -> bool:
+        return self.noise == "gaussian"
+
+    @property
     def promise(self) -> Promise:
         return Promise(self.epsilon, self.delta)
 
@@ -252,6 +256,9 @@ class JointLinUCB(Policy):
             "toeplitz": exact.toeplitz_every_round,
             "tree": exact.tree_every_round,
         }[self.schedule](self)
+
+    def secure_plan(self) -> Plan:
+        return secure.secure_plan(self)
 
     def regulariser_bounds(self) -> RegulariserBounds:
         """ρ_min, ρ_max and γ of every view: what the regret theorems are made of (releases every round only)."""

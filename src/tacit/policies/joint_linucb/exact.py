@@ -56,7 +56,7 @@ def tree_every_round(config: JointLinUCB) -> Plan:
     spread = np.array([scale * math.sqrt(depth)])
     params = TreeParams(
         bounds=bounds_of(config),
-        confidence=_confidence(config, spread, views=horizon),
+        confidence=confidence_at(config, spread, views=horizon),
         scale=scale,
         horizon=horizon,
         exploration=explorer(config),
@@ -92,7 +92,7 @@ def toeplitz_every_round(config: JointLinUCB) -> Plan:
     spread = np.array([scale * design.row_norm(horizon - 1)])
     params = ToeplitzParams(
         bounds=bounds_of(config),
-        confidence=_confidence(config, spread, views=horizon),
+        confidence=confidence_at(config, spread, views=horizon),
         buffers=toeplitz.buffers(design, scale),
         horizon=horizon,
         exploration=explorer(config),
@@ -126,8 +126,8 @@ def geometric_releases(config: JointLinUCB) -> Plan:
 
     scale = calibrate(config.promise, event_at)
     spread = np.array([scale * design.row_norm(k) for k in range(1, config.views + 1)])
-    confidence = _confidence(config, spread, views=config.views)
-    times = _release_times(config, confidence)
+    confidence = confidence_at(config, spread, views=config.views)
+    times = times_of(config, confidence)
     params = GeometricParams(
         bounds=bounds_of(config),
         confidence=confidence,
@@ -145,8 +145,8 @@ def geometric_releases(config: JointLinUCB) -> Plan:
             "first view": float(spread[0]),
             "last view": float(spread[len(times) - 1]),
         },
-        limit=_last_row(config, times),
-        hint=_segments_hint(config),
+        limit=last_row(config, times),
+        hint=segments_hint(config),
     )
 
 
@@ -165,8 +165,8 @@ def windowed_releases(config: JointLinUCB) -> Plan:
     stage = np.arange(1.0, config.views + 1)
     spread = scale * np.sqrt(np.minimum(stage, config.window))
     failure: Floats = 6 * config.failure_probability / (math.pi**2 * stage**2)
-    confidence = _confidence(config, spread, views=1, failure=failure)
-    times = _release_times(config, confidence)
+    confidence = confidence_at(config, spread, views=1, failure=failure)
+    times = times_of(config, confidence)
     ring = min(config.window, len(times))
     params = WindowParams(
         bounds=bounds_of(config),
@@ -182,12 +182,12 @@ def windowed_releases(config: JointLinUCB) -> Plan:
         event_at(scale),
         memory_rows=window.empty_memory(ring, 1).shape[0],
         scales={"each segment": scale, "full window": float(spread[ring - 1])},
-        limit=_last_row(config, times),
-        hint=_segments_hint(config),
+        limit=last_row(config, times),
+        hint=segments_hint(config),
     )
 
 
-def _confidence(config: JointLinUCB, spread: Floats, *, views: int, failure: Floats | None = None) -> Confidence:
+def confidence_at(config: JointLinUCB, spread: Floats, *, views: int, failure: Floats | None = None) -> Confidence:
     """The numbers of β for views whose noise has standard deviations τ_k = `spread`.
 
     `failure`: α_k where every view has its own martingale; otherwise one α is shared by `views` of them.
@@ -217,18 +217,18 @@ def _exact_bounds(
     return bound, low, (shift + 1) * bound, vector * spread / config.reward_scale / np.sqrt(low)
 
 
-def _release_times(config: JointLinUCB, confidence: Confidence) -> Any:
+def times_of(config: JointLinUCB, confidence: Confidence) -> Any:
     """t_1 = ⌈Υ_1/L²⌉, at least d: before that the matrix would be mostly regulariser, and not worth a release."""
     first = max(config.dim, math.ceil(confidence.repair[0] / config.action_norm**2))
     return geometric.release_times(first, config.release_ratio, config.views)
 
 
-def _last_row(config: JointLinUCB, times: Any) -> int:
+def last_row(config: JointLinUCB, times: Any) -> int:
     last = int(times[-1])
     return last if config.horizon is None else min(last, config.horizon)
 
 
-def _segments_hint(config: JointLinUCB) -> str:
+def segments_hint(config: JointLinUCB) -> str:
     way_out = "plan for more views." if config.horizon is None else "leave the horizon out."
     return f"start a new epoch (its budget adds) or {way_out}"
 

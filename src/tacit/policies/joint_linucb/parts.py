@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tacit import linalg
+from tacit._types import Floats
 from tacit.core.plan import Draws, Plan
 from tacit.estimators.ridge import Confidence, Optimism, Thompson, confidence_of, empty_view, first_view
 from tacit.policies._options import width_multiplier
@@ -41,16 +43,17 @@ def plan_of(
     limit: int,
     hint: str,
     draws: Draws | None = None,
+    vault: Callable[[], Any] | None = None,
+    lattice_scale: float | None = None,
 ) -> Plan:
     """The plan around these params: empty rooms, the price, what to say on the card."""
-    size, prior = size_of(config), config.prior
-    known = np.zeros(size) if prior is None else prior.packed(config.reward_scale)
+    size, prior, known = size_of(config), config.prior, known_sums(config)
     guarantee = Guarantee.priced(
         event, trust=Trust.JOINT, protects=Protects.EVERYTHING, unit=config.unit, delta=config.delta
     )
     return Plan(
         params=params,
-        vault=lambda: first_vault(known.copy(), np.zeros((memory_rows, size))),
+        vault=vault or (lambda: first_vault(known.copy(), np.zeros((memory_rows, size)))),
         view=lambda: (
             empty_view(config.dim)
             if prior is None
@@ -66,6 +69,7 @@ def plan_of(
         noise_scales=dict(list(scales.items())[1:]),
         assumptions=words.assumptions(config, limit),
         notes=words.notes(config, guarantee),
+        lattice_scale=lattice_scale,
     )
 
 
@@ -85,8 +89,9 @@ def for_unit(config: JointLinUCB, event: Event) -> Event:
     return PersonEvent(event, rounds=config.person_rounds, one_per_segment=config.one_row_per_segment)
 
 
-def explorer(config: JointLinUCB) -> Optimism | Thompson:
-    return Thompson(math.sqrt(config.dim)) if config.exploration == "thompson" else Optimism(1.0)
+def explorer(config: JointLinUCB, deviation: float = 1.0) -> Optimism | Thompson:
+    """`deviation`: of the numbers that a source hands out as normal."""
+    return Thompson(math.sqrt(config.dim) * deviation) if config.exploration == "thompson" else Optimism(1.0)
 
 
 def bounds_of(config: JointLinUCB) -> Bounds:
@@ -99,6 +104,11 @@ def draws_of(config: JointLinUCB) -> Draws:
         choose_uniforms=1,
         learn_normals=size_of(config),
     )
+
+
+def known_sums(config: JointLinUCB) -> Floats:
+    """Packed sums of the prior's public rows; zeros without one."""
+    return np.zeros(size_of(config)) if config.prior is None else config.prior.packed(config.reward_scale)
 
 
 def size_of(config: JointLinUCB) -> int:

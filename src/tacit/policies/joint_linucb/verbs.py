@@ -100,7 +100,7 @@ _ALL = (GeometricParams, TreeParams, ToeplitzParams, WishartParams, WindowParams
 
 @implements(choose, *_ALL)
 @kernel
-def _choose(params: Any, view: View, slate: Slate, noise: Any) -> int:
+def choose_arm(params: Any, view: View, slate: Slate, noise: Any) -> int:
     if view.width[0] == 0.0:  # nothing is known yet, not even in public
         return uniform_arm(slate, noise)
     return explore(params.exploration, view, slate, noise)
@@ -108,7 +108,7 @@ def _choose(params: Any, view: View, slate: Slate, noise: Any) -> int:
 
 @implements(encode, *_ALL)
 @kernel
-def _encode(params: Any, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+def clip_row(params: Any, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     """Clip to the bounds: the guarantee must hold for every input, and a bound only assumed is none.
 
     Numbers up to `LARGEST` have squares that do not overflow; larger ones were refused before they came here.

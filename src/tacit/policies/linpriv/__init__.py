@@ -10,14 +10,18 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tacit._types import Floats
 from tacit._validate import one_of, positive, probability, whole
 from tacit.core.plan import Draws, Plan
 from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.mechanisms.binary import levels
+from tacit.mechanisms.lattice import MOST_ROWS, ROUNDING, noise_offset
 from tacit.mechanisms.vector_tree import LAPLACE_UNIFORMS
 from tacit.policies._rewards import RenyiPolicy
+from tacit.policies._secure import lay
 from tacit.policies.linpriv import words
 from tacit.policies.linpriv.tails import gaussian_lengths, laplace_lengths
 from tacit.policies.linpriv.verbs import LinPrivParams, first_vault, first_view
@@ -178,9 +182,36 @@ class LinPriv(RenyiPolicy):
         return lengths(scale, self.context_dim, self.nodes, failure)
 
     def plan(self) -> Plan:
-        scale, laplace = self.scale_for(self.event_at), self.noise_kind == "laplace"
+        scale = self.scale_for(self.event_at)
+        return self._plan(scale, self._lengths(scale), self.for_unit(self.event_at(scale)))
+
+    def secure_plan(self) -> Plan:
+        if self.noise_kind == "laplace":
+            return super().secure_plan()  # which refuses
+        if self.horizon > MOST_ROWS:
+            raise BadInput(f"Expected horizon <= {MOST_ROWS:,} on a lattice, got horizon={self.horizon:,}.")
+        laid = lay(
+            self.promise,
+            self.event_at,
+            self.for_unit,
+            rough=self.scale_for(self.event_at),
+            sensitivity=self.reward_range * self.action_norm,
+            coordinates=self.context_dim,
+            weight=self.weighed(self.horizon),
+            rows=self.horizon,
+            releases=self.nodes,
+        )
+        # How long rounding may make a sum: by half a step for each row, and what discrete noise is off by.
+        most = ROUNDING * self.horizon * math.sqrt(self.context_dim) * laid.step
+        offset = noise_offset(self.context_dim, laid.step, math.sqrt(2.0) * np.arange(self.nodes + 1.0))
+        lengths = self._lengths(laid.scale) + most + offset
+        return self._plan(laid.scale, lengths, laid.event, step=laid.step, lattice_scale=laid.steps)
+
+    def _plan(
+        self, scale: float, lengths: Floats, event: Event, *, step: float = 0.0, lattice_scale: float | None = None
+    ) -> Plan:
+        laplace = self.noise_kind == "laplace"
         ridge, size = float(self.ridge), self.context_dim
-        lengths = self._lengths(scale)
         params = LinPrivParams(
             arms=self.arms,
             size=size,
@@ -189,7 +220,7 @@ class LinPriv(RenyiPolicy):
             reward_high=float(self.reward_high),
             ridge=ridge,
             horizon=self.horizon,
-            scale=scale,
+            scale=1.0 if step else scale,
             laplace=laplace,
             noise_level=self.reward_range / 2,  # of anything in an interval: Hoeffding's lemma
             log_term=2 * math.log(2 * self.arms / self.failure_probability),
@@ -197,8 +228,8 @@ class LinPriv(RenyiPolicy):
             lengths=lengths,
             from_gram=self.width_kind == "gram",
             multiplier=self.width_factor,
+            step=float(step),
         )
-        event = self.for_unit(self.event_at(scale))
         deviation = scale * math.sqrt(2.0 if laplace else 1.0)
         return Plan(
             params=params,
@@ -214,4 +245,5 @@ class LinPriv(RenyiPolicy):
             noise_scales={"most of a coordinate, as a deviation": deviation * math.sqrt(self.nodes)},
             assumptions=words.assumptions(self),
             notes=words.notes(self),
+            lattice_scale=lattice_scale,
         )

@@ -30,7 +30,7 @@ class LinPrivParams(NamedTuple):
     reward_high: float
     ridge: float  # λ
     horizon: int  # n: row n is never released
-    scale: float  # of the noise of a node: s, or b
+    scale: float  # of the noise of a node: s, or b; 1 on a lattice, whose tape has it
     laplace: bool
     noise_level: float  # σ
     log_term: float  # 2 ln(1/δ')
@@ -38,6 +38,7 @@ class LinPrivParams(NamedTuple):
     lengths: Floats  # (q + 1,) l_m: how long the noise of m nodes may be
     from_gram: bool  # noise weighs ‖V⁻¹x‖; else, as published, ‖x‖_{V⁻¹}/√λ
     multiplier: float  # of the width: 1 is the theorem
+    step: float = 0.0  # h of the lattice that rows are rounded to, before they are summed; 0: none
 
 
 class LinPrivVault(NamedTuple):
@@ -151,7 +152,8 @@ def _absorb(params: LinPrivParams, vault: LinPrivVault, report: Floats) -> None:
         vault.plays[arm] += 1
         for i in range(size):
             vault.row[i] = report[i]
-            vault.sums[arm, i] += report[i] * report[size]
+            part = report[i] * report[size]
+            vault.sums[arm, i] += part if params.step == 0.0 else np.rint(part / params.step)
     clipped = int(report[size + 2])
     vault.counters[ROWS] += 1
     vault.counters[CLIPPED_ACTIONS] += clipped & 1
@@ -164,7 +166,8 @@ def _release(params: LinPrivParams, vault: LinPrivVault, view: LinPrivView, nois
     """Publish the reward sum of the arm that was played, under the noise of its closed nodes, every round but the last.
 
     Formal guarantee: the views are μ-GDP for one replaced reward, μ = √q·ΔL/s, or pure DP with ε = q·ΔL√d/b.
-    Proof: mechanisms/vector_tree/proof.md.
+    Proof: mechanisms/vector_tree/proof.md. On a lattice sums and noise are whole numbers, and a prefix is the sum of
+    noised nodes exactly: mechanisms/lattice/proof.md.
     Requires: rows clipped by `encode`; called once per `absorb`.
     """
     if vault.counters[ROWS] >= params.horizon:
@@ -179,8 +182,9 @@ def _release(params: LinPrivParams, vault: LinPrivVault, view: LinPrivView, nois
     view.grown[arm] -= math.log(share)
     level = vector_noise(params.scale, params.laplace, memory, count, scratch, noise)
     noised = scratch[: params.size]
+    unit = 1.0 if params.step == 0.0 else params.step
     for i in range(params.size):
-        noised[i] = vault.sums[arm, i] + memory[level, i]
+        noised[i] = (vault.sums[arm, i] + memory[level, i]) * unit
     linalg.symmetric_product(inverse, noised, view.theta[arm])
     beta = params.noise_level * math.sqrt(params.log_term + view.grown[arm]) + params.bias
     view.width[arm] = params.multiplier * beta

@@ -98,8 +98,18 @@ def plan_of(config: RenyiOFUL) -> Plan:
         confidence=plan.params.confidence,
         buffers=plan.params.buffers,
         horizon=config.horizon,
-        log_growth=math.log(growth_factor(config.growth)),
+        log_growth=log_growth(config),
     )
+    return around(config, plan, params)
+
+
+def log_growth(config: RenyiOFUL) -> float:
+    """ln(1 + C)."""
+    return math.log(growth_factor(config.growth))
+
+
+def around(config: RenyiOFUL, plan: Plan, params: Any) -> Plan:
+    """The plan of these params, which the joint policy's `plan` is the rest of."""
     return Plan(
         params=params,
         vault=plan.vault,
@@ -114,12 +124,13 @@ def plan_of(config: RenyiOFUL) -> Plan:
         noise_scales=plan.noise_scales,
         assumptions=words.assumptions(config),
         notes=words.notes(config, config.horizon - 1),
+        lattice_scale=plan.lattice_scale,
     )
 
 
 @implements(choose, ReleasedParams)
 @kernel
-def _choose(params: ReleasedParams, view: ReleasedView, slate: Slate, noise: Any) -> int:
+def choose_played(params: Any, view: ReleasedView, slate: Slate, noise: Any) -> int:
     if view.played_width[0] == 0.0:
         return uniform_arm(slate, noise)
     played = View(view.played_theta, view.factor, view.played_whiten, view.played_width, view.stage)
@@ -151,8 +162,15 @@ def _release(params: ReleasedParams, vault: Any, view: Any, noise: Any) -> None:
     at = correlated_noise(params.buffers, vault.memory, dim, noise)
     unscale = 1.0 / params.bounds.reward_scale
     vault.counters[REPAIRS] += fit(params.confidence, vault.sums, vault.memory[at], unscale, view)
+    play_if_grown(params.log_growth, view)
+
+
+@kernel
+def play_if_grown(log_growth: float, view: Any) -> None:
+    """Replace the view that is played by the latest, if ln det V has grown by so much since it was last replaced."""
+    dim = view.theta.shape[0]
     size = linalg.log_determinant(view.factor)
-    if size <= view.played_size[0] + params.log_growth:
+    if size <= view.played_size[0] + log_growth:
         return
     view.played_size[0] = size
     view.played_width[0] = view.width[0]

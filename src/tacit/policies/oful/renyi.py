@@ -13,7 +13,7 @@ from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.mechanisms.root_toeplitz import noise_variances, root_weights, sum_weights
 from tacit.policies._rewards import RenyiPolicy
-from tacit.policies.oful import released, words
+from tacit.policies.oful import released, secure, words
 from tacit.policies.oful.switching import growth_factor, most_views
 from tacit.policies.oful.verbs import OFULParams, RowBounds, Width, first_vault, first_view
 from tacit.privacy.event import Event, RootToeplitzEvent, SegmentsEvent
@@ -210,17 +210,23 @@ class RenyiOFUL(RenyiPolicy):
     def _most(self, ridge: float) -> int:
         return most_views(self.dim, self.horizon, ridge=ridge, switch=self.growth, action_norm=self.action_norm)
 
+    def event_at(self, scale: float, most: int) -> Event:
+        """What `most` releases with draws of this scale say about one reward."""
+        if self.noise_kind == "sum":
+            return SegmentsEvent(scale, self.sensitivity)
+        return RootToeplitzEvent(scale, self.sensitivity, most)
+
     def _noise(self, most: int) -> tuple[float, Floats, Event]:
         """Scale of a draw, how draws add up, and what is released about one reward."""
         if self.noise_kind == "sum":
             scale = self.noise_of_sum
-            return scale, sum_weights(most), SegmentsEvent(scale, self.sensitivity)
+            return scale, sum_weights(most), self.event_at(scale, most)
         weights = root_weights(most)
         if self.calibration == "published":  # the paper's noise, in the other order: the same price
             scale = self.published_scale * math.sqrt(float(weights @ weights))
         else:
-            scale = self.scale_for(lambda scale: RootToeplitzEvent(scale, self.sensitivity, most))
-        return scale, weights, RootToeplitzEvent(scale, self.sensitivity, most)
+            scale = self.scale_for(lambda scale: self.event_at(scale, most))
+        return scale, weights, self.event_at(scale, most)
 
     def _width(self, ridge: float, most: int) -> Width:
         """The numbers of β. A third of δ each: for the martingale, for the noise, and in the paper for the contexts."""
@@ -248,34 +254,41 @@ class RenyiOFUL(RenyiPolicy):
     def plan(self) -> Plan:
         if self.protects_contexts:
             return released.plan_of(self)
-        dim, ridge = self.dim, self.regulariser
-        most = self._most(ridge)
+        dim, ridge, most = self.dim, self.regulariser, self.most_views
         scale, weights, event = self._noise(most)
-        width, variances = self._width(ridge, most), noise_variances(scale, weights)
-        params = OFULParams(
+        params = self._params(scale, weights, noise_variances(scale, weights))
+        return self._plan(params, self.for_unit(event), vault=lambda: first_vault(dim, ridge, most))
+
+    def secure_plan(self) -> Plan:
+        return secure.secure_plan(self)
+
+    def _params(self, scale: float, weights: Floats, variances: Floats) -> OFULParams:
+        return OFULParams(
             bounds=self.row_bounds(),
-            ridge=ridge,
+            ridge=self.regulariser,
             growth=growth_factor(self.growth),
-            most=most,
+            most=self.most_views,
             scale=scale,
             weights=weights,
             variances=variances,
-            width=width,
+            width=self._width(self.regulariser, self.most_views),
         )
-        counted = self.for_unit(event)
-        guarantee = self.priced(counted)
+
+    def _plan(self, params: Any, event: Event, **rest: Any) -> Plan:
+        """`params`: those of the policy, or what holds them."""
+        own: OFULParams = getattr(params, "oful", params)
         return Plan(
             params=params,
-            vault=lambda: first_vault(dim, ridge, most),
-            view=lambda: first_view(dim, ridge, width),
-            report_size=dim + 2,
-            event=counted,
-            guarantee=guarantee,
-            draws=Draws(learn_normals=dim),
+            view=lambda: first_view(self.dim, own.ridge, own.width),
+            report_size=self.dim + 2,
+            event=event,
+            guarantee=self.priced(event),
+            draws=Draws(learn_normals=self.dim),
             limit=self.horizon,
             limit_hint=words.HORIZON_HINT,
-            noise_scale=scale,
-            noise_scales={"last release": math.sqrt(float(variances[-1]))},
+            noise_scale=own.scale,
+            noise_scales={"last release": math.sqrt(float(own.variances[-1]))},
             assumptions=words.assumptions(self),
-            notes=words.notes(self, most),
+            notes=words.notes(self, own.most),
+            **rest,
         )

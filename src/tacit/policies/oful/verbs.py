@@ -101,7 +101,7 @@ def first_view(dim: int, ridge: float, width: Width) -> View:
 
 @implements(choose, OFULParams)
 @kernel
-def _choose(params: OFULParams, view: View, slate: Slate, noise: Any) -> int:
+def choose_arm(params: Any, view: View, slate: Slate, noise: Any) -> int:
     return optimistic_arm(Optimism(1.0), view, slate, noise)
 
 
@@ -168,6 +168,13 @@ def _release(params: OFULParams, vault: OFULVault, view: View, noise: Any) -> No
     if params.scale > 0.0:
         start = vault.noise.shape[0] - dim
         prefix_noise(params.scale, params.weights, vault.draws, stage, vault.noise[start:], noise)
+    write_view(params, vault, view)
+
+
+@kernel
+def write_view(params: OFULParams, vault: Any, view: View) -> None:
+    """The next view, of `vault.sums` and `vault.noise` together."""
+    stage, dim = view.stage[0], view.theta.shape[0]
     vault.counters[REPAIRS] += solve(vault.sums, vault.noise, params.ridge, params.ridge, 1.0, view)
     view.width[0] = _width(params, vault, view, stage)
     view.stage[0] = stage + 1
@@ -182,7 +189,7 @@ def _release(params: OFULParams, vault: OFULVault, view: View, noise: Any) -> No
 
 
 @kernel
-def _width(params: OFULParams, vault: OFULVault, view: View, stage: int) -> float:
+def _width(params: OFULParams, vault: Any, view: View, stage: int) -> float:
     """β of the view that is being made."""
     width = params.width
     grown = max(0.0, linalg.log_determinant(view.factor) - width.log_floor)
@@ -193,7 +200,7 @@ def _width(params: OFULParams, vault: OFULVault, view: View, stage: int) -> floa
 
 
 @kernel
-def _least_eigenvalue(params: OFULParams, vault: OFULVault) -> float:
+def _least_eigenvalue(params: OFULParams, vault: Any) -> float:
     """D: a lower bound on λ_min(V), as the matrix says or as the paper's assumption does; at least λ.
 
         D = λ + L²·(λ0·τ/4 − 8h − 2√(τh)),   h = ln((τ + 3)·d/δ'),   τ rows

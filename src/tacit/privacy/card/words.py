@@ -14,6 +14,7 @@ from tacit.privacy.event import (
     ForkedEvent,
     GaussianEvent,
     LaplaceEvent,
+    LatticeEvent,
     NothingReleased,
     PersonEvent,
     RandomisedResponseEvent,
@@ -32,6 +33,7 @@ from tacit.privacy.promise import AnyPromise
 from tacit.privacy.scope import Protects, Trust, Unit
 
 COUNTS = "binomial noise on sums of whole numbers"
+DISCRETE = "discrete Gaussian on a lattice (OpenDP)"
 
 _MECHANISMS: dict[type[Event], str] = {
     TreeEvent: "Gaussian noise on a binary tree of sums",
@@ -100,6 +102,10 @@ REAL_NOISE = (
     "of exact arithmetic."
 )
 _COUNTED_NOISE = "Counts are whole numbers; the uniform numbers that they are drawn from have 53 bits."
+_DISCRETE_NOISE = (
+    "Discrete Gaussian on a lattice (OpenDP): sums are rounded to whole steps and the noise is drawn exactly, in whole "
+    "steps. Rounding and discrete law are in the price; what is computed from the noised whole numbers costs nothing."
+)
 _NO_NOISE = "No real-valued noise is added; what is drawn is drawn from double-precision uniform numbers."
 
 
@@ -111,6 +117,8 @@ def mechanism_names(events: Iterable[Event]) -> tuple[str, ...]:
             found += mechanism_names(event.events)
         elif isinstance(event, PersonEvent | ForkedEvent):
             found += mechanism_names([event.event])
+        elif isinstance(event, LatticeEvent):
+            found += [f"{DISCRETE}: {name}" for name in mechanism_names([event.event])]
         else:
             found.append(_MECHANISMS.get(type(event), event.kind))
     return tuple(dict.fromkeys(found))
@@ -135,6 +143,8 @@ def floating_point(mechanisms: tuple[str, ...], noised: bool) -> str:
     """What a reader must know about the numbers that the noise is made of."""
     if mechanisms == (COUNTS,):
         return _COUNTED_NOISE
+    if mechanisms and all(name.startswith(DISCRETE) for name in mechanisms):
+        return _DISCRETE_NOISE
     return REAL_NOISE if noised else _NO_NOISE
 
 

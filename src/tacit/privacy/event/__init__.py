@@ -2,6 +2,7 @@
 
     fact      what every event is
     sums      what a curator publishes with noise
+    lattice   the same in whole numbers
     draws     what a curator draws by score
     reports   what people randomise themselves
     plain     releases without noise that counts
@@ -21,6 +22,7 @@ An event class is final. The accountant prices types, so a subclass would be pri
 from tacit.privacy.event.compound import ForkedEvent, PersonEvent, Together
 from tacit.privacy.event.draws import ExponentialEvent
 from tacit.privacy.event.fact import Event
+from tacit.privacy.event.lattice import LatticeEvent
 from tacit.privacy.event.plain import ExactRelease, NothingReleased, UncertifiedNoise
 from tacit.privacy.event.reports import BinomialSumEvent, RandomisedResponseEvent, ReportEvent, ShuffledReportsEvent
 from tacit.privacy.event.sums import (
@@ -41,6 +43,7 @@ __all__ = [
     "ForkedEvent",
     "GaussianEvent",
     "LaplaceEvent",
+    "LatticeEvent",
     "NothingReleased",
     "PersonEvent",
     "RandomisedResponseEvent",

@@ -1,0 +1,167 @@
+"""The application: routes, error shape, documentation, and a thin shell around them that measures and limits."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from litestar import Litestar, Request, get
+from litestar.datastructures import State
+from litestar.enums import MediaType
+from litestar.exceptions import HTTPException
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin, OpenAPIRenderPlugin
+
+from tacit._version import __version__
+from tacit.errors import TacitError
+from tacit.service import api_page, dashboard
+from tacit.service.api import failures
+from tacit.service.api.roles import Keys
+from tacit.service.api.routes import V1, health, prometheus, status
+from tacit.service.api.types import Error
+from tacit.service.engine import Engine
+from tacit.service.metrics import Metrics
+
+_log = logging.getLogger("tacit.requests")
+
+#: Bytes of a body at most.
+MOST_BYTES = 4 * 2**20
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+def application(
+    engine: Engine, keys: Keys, *, allow_seed: bool = False, most_bytes: int = MOST_BYTES, log_requests: bool = False
+) -> Shell:
+    """The service as an ASGI application."""
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(_: Litestar) -> AsyncIterator[None]:
+        await engine.start()
+        try:
+            yield
+        finally:
+            await engine.stop()
+
+    @get("/", include_in_schema=False, media_type=MediaType.HTML)
+    async def front() -> bytes:
+        return dashboard.page()
+
+    app = Litestar(
+        route_handlers=[V1, health, prometheus, status, front],
+        lifespan=[lifespan],
+        state=State({"engine": engine, "callers": keys, "metrics": metrics, "allow_seed": allow_seed}),
+        exception_handlers={
+            TacitError: failures.on_tacit_error,
+            HTTPException: failures.on_http_error,
+            Exception: failures.on_any_error,
+        },
+        openapi_config=OpenAPIConfig(
+            title="tacit",
+            version=__version__,
+            description="Decisions that learn from people without revealing them.",
+            path="/docs",
+            render_plugins=[_Page(path="/"), JsonRenderPlugin(path="/openapi.json")],
+        ),
+        request_max_body_size=most_bytes,
+        logging_config=None,
+    )
+    return Shell(app, metrics, most_bytes, log_requests)
+
+
+class _Page(OpenAPIRenderPlugin):
+    """The documentation as a page that fetches nothing."""
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+        return api_page.page(openapi_schema)
+
+
+class Shell:
+    """Around the application: the time each request took, and bodies that are refused unread."""
+
+    def __init__(self, app: Litestar, metrics: Metrics, most_bytes: int, log_requests: bool) -> None:
+        self.app = app
+        self.metrics = metrics
+        self._most = most_bytes
+        self._log = log_requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)  # type: ignore[arg-type]
+            return
+        started, status = time.perf_counter(), 500
+
+        async def counted(message: dict[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            if self._too_large(scope):
+                await _refuse(
+                    counted, 413, Error("too_large", f"Expected a body of at most {self._most:,} bytes, got more.")
+                )
+            else:
+                await self.app(scope, receive, counted)  # type: ignore[arg-type]
+        finally:
+            seconds, what = time.perf_counter() - started, _what(scope["method"], scope["path"])
+            self.metrics.observe(what, status, seconds)
+            if self._log or status >= 500:
+                # What was asked for and how it ended: no address, no id, no header, nothing of a body.
+                _log.info(json.dumps({"what": what, "status": status, "ms": round(1000 * seconds, 2)}))
+
+    def _too_large(self, scope: Scope) -> bool:
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                return not value.isdigit() or int(value) > self._most
+        return False
+
+
+_LAST = {
+    "decisions",
+    "reward",
+    "rewards",
+    "batch",
+    "view",
+    "card",
+    "ledger",
+    "reports",
+    "batches",
+    "contract",
+    "pause",
+    "resume",
+}
+
+
+def _what(method: str, path: str) -> str:
+    """A request by its kind: nothing that a caller made up, so that logs and metrics hold no ids."""
+    if not path.startswith("/v1/"):
+        known = path in ("/", "/health", "/metrics", "/docs", "/docs/openapi.json")
+        return f"{method} {path}" if known and method == "GET" else "other"
+    if method not in ("GET", "POST", "PUT", "DELETE"):
+        return "other"
+    parts = path.split("/")[2:]
+    if parts[-1] in _LAST and len(parts) > 2:
+        return f"{method} {parts[-1]}"
+    if len(parts) == 4 and parts[2] == "persons":
+        return f"{method} person"
+    return f"{method} {parts[0]}" if parts[0] in ("deployments", "status") else "other"
+
+
+async def _refuse(send: Send, status: int, error: Error) -> None:
+    _, body = failures.encoded((status, error))
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

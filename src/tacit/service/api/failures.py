@@ -1,0 +1,111 @@
+"""Every error as one JSON shape, with the status that fits it. Messages of ours hold no values."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from pathlib import Path
+
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+
+from tacit.errors import (
+    AlreadyClosed,
+    BadInput,
+    BadMessage,
+    HorizonSpent,
+    Paused,
+    PrivacyRefusal,
+    RepeatedReport,
+    StaleReport,
+    StoreUnavailable,
+    TacitError,
+    UnknownDecision,
+    UnknownDeployment,
+    UnknownName,
+)
+from tacit.service.api.types import Error, Failed
+
+_log = logging.getLogger("tacit.service")
+
+#: The first that fits is taken.
+_STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
+    (UnknownDeployment, 404, "unknown_deployment"),
+    (UnknownDecision, 404, "unknown_decision"),
+    (RepeatedReport, 409, "repeated_report"),
+    (StaleReport, 409, "stale_report"),
+    (BadMessage, 400, "bad_message"),
+    (UnknownName, 400, "unknown_name"),
+    (BadInput, 400, "bad_input"),
+    (Paused, 409, "paused"),
+    (HorizonSpent, 409, "horizon_spent"),
+    (PrivacyRefusal, 403, "privacy_refusal"),
+    (StoreUnavailable, 503, "unavailable"),
+)
+_CODES = {
+    400: "bad_request",
+    401: "no_key",
+    403: "wrong_role",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "wrong_media_type",
+    503: "unavailable",
+}
+
+
+def described(problem: TacitError) -> tuple[int, Error]:
+    """Status and error of something tacit raised on purpose."""
+    if isinstance(problem, AlreadyClosed):
+        return (410, Error("closed", str(problem))) if problem.gone else (409, Error("rewarded", str(problem)))
+    for kind, status, code in _STATUS:
+        if isinstance(problem, kind):
+            return status, Error(code, str(problem), getattr(problem, "field", None))
+    return 500, Error("internal", "Expected to do this, and could not. Nothing was acknowledged.")
+
+
+def on_tacit_error(_: Request[object, object, object], problem: TacitError) -> Response[Failed]:
+    """What tacit raised on purpose."""
+    status, error = described(problem)
+    return Response(Failed(error), status_code=status)
+
+
+def on_http_error(_: Request[object, object, object], problem: HTTPException) -> Response[Failed]:
+    """What the framework refused: a body that is not what the types say, an address there is nothing at."""
+    status = problem.status_code
+    code = _CODES.get(status, "refused" if status < 500 else "internal")
+    field: str | None = None
+    if isinstance(problem, ValidationException):
+        code, message = "bad_request", "Expected a request as documented at /docs, got another."
+        extra = problem.extra if isinstance(problem.extra, list) else []
+        if extra and isinstance(extra[0], dict):
+            field = str(extra[0].get("key") or "") or None
+            message = f"Expected {field or 'the body'} as documented at /docs, got something else: it was not read."
+    elif status in (401, 403, 413):
+        message = str(problem.detail)
+    elif status == 404:
+        message = "Expected an address of the service, got another. /docs lists them."
+    elif status == 405:
+        message = "Expected a method this address has, got another. /docs lists them."
+    elif status < 500:
+        message = "Expected a body in JSON as documented at /docs, got something else: it was not read."
+    else:
+        message = "Expected to do this, and could not. Nothing was acknowledged."
+    return Response(Failed(Error(code, message, field)), status_code=status, headers=problem.headers or {})
+
+
+def on_any_error(_: Request[object, object, object], problem: Exception) -> Response[Failed]:
+    """A mistake of ours: its text may hold anything, so only its kind and its place are logged."""
+    frames = traceback.extract_tb(problem.__traceback__)[-3:]
+    where = ", ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+    _log.error(json.dumps({"unexpected": type(problem).__name__, "where": where}))
+    error = Error("internal", "Expected to do this, and could not. Nothing was acknowledged.")
+    return Response(Failed(error), status_code=500)
+
+
+def encoded(status_error: tuple[int, Error]) -> tuple[int, bytes]:
+    """The same for code below the framework."""
+    status, error = status_error
+    return status, msgspec.json.encode(Failed(error))

@@ -1,0 +1,81 @@
+"""Who may do what: keys with roles, stored as hashes.
+
+    decide   decisions, rewards, and what is published
+    report   reports and batches, and what is published
+    admin    everything
+
+Without any key the service listens on loopback only, and everybody there may do everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
+from litestar.handlers.base import BaseRouteHandler
+
+from tacit._validate import one_of
+from tacit.errors import BadInput
+from tacit.service.store import Store
+
+ROLES = ("decide", "report", "admin")
+
+
+def new_key(store: Store, name: str, role: str) -> str:
+    """A fresh key, shown once. Stored is its hash: 256 random bits need no slow one."""
+    one_of("role", role, ROLES)
+    key = "tacit_" + secrets.token_urlsafe(32)
+    if not store.add_api_key(name, role, _hash(key)):
+        raise BadInput(f"Expected a name that no key has, got {name!r}. Remove that key first, or choose another name.")
+    return key
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Keys:
+    """The keys there are."""
+
+    def __init__(self, rows: list[tuple[str, str, str]]) -> None:
+        self._rows = [(role, digest.encode()) for _, role, digest in rows]
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def role(self, header: str | None) -> str | None:
+        """The role of whoever sends this `Authorization` header; compared in constant time with every key."""
+        if not self._rows:
+            return "admin"
+        scheme, _, key = (header or "").partition(" ")
+        if scheme.lower() != "bearer" or not key:
+            return None
+        digest, found = _hash(key.strip()).encode(), None
+        for role, stored in self._rows:
+            if hmac.compare_digest(stored, digest):
+                found = role
+        return found
+
+
+def needs(*roles: str) -> Any:
+    """A guard: one of these roles, or admin."""
+
+    async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+        keys: Keys = connection.app.state.callers
+        if not keys:
+            return
+        role = keys.role(connection.headers.get("authorization"))
+        if role is None:
+            raise NotAuthorizedException(
+                "Expected a key of this service, got none or another. Send Authorization: Bearer KEY.",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        if role != "admin" and role not in roles:
+            wanted = " or ".join(sorted({*roles, "admin"}))
+            raise PermissionDeniedException(f"Expected a key with the role {wanted}, got one with the role {role}.")
+
+    return guard

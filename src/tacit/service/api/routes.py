@@ -1,0 +1,531 @@
+"""The addresses of the service. Each does three things: read the request, ask the engine, answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, Router, delete, get, post, put
+from litestar.datastructures import ResponseHeader
+from litestar.enums import MediaType
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import Parameter
+
+from tacit._version import __version__
+from tacit.errors import BadInput, TacitError
+from tacit.service import settings
+from tacit.service.api import types
+from tacit.service.api.failures import described
+from tacit.service.api.roles import needs
+from tacit.service.deciding import Decided, Deciding
+from tacit.service.deciding import Request as Wanted
+from tacit.service.engine import Engine
+from tacit.service.metrics import Metrics
+from tacit.service.reporting import Reporting
+from tacit.service.standing import Standing, finite_epsilon
+
+Name = Annotated[str, Parameter(description="The deployment's name.", max_length=63, min_length=1)]
+Asking = Request[Any, Any, Any]
+
+_ERASED = (
+    "What was learned stays in noised sums: subtracting it would be a second release of the same people's data, which "
+    "the promise does not pay for. The promise itself covers it."
+)
+
+
+def _responses(*statuses: int) -> dict[int, ResponseSpec]:
+    texts = {
+        400: "Not what was expected",
+        401: "No key",
+        403: "Not allowed with this key, or for privacy's sake",
+        404: "Nothing of that name",
+        409: "Refused as things stand",
+        410: "Closed, without a reward",
+        413: "Too large",
+        503: "The store cannot be written: nothing was changed",
+    }
+    every = {401, 403, 413, 400, 503, *statuses}
+    return {status: ResponseSpec(types.Failed, description=texts[status]) for status in sorted(every)}
+
+
+def _engine(request: Asking) -> Engine:
+    found: Engine = request.app.state.engine
+    return found
+
+
+def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
+    """A deployment for whoever may see it."""
+    guarantee, promise, plan = found.guarantee, found.config.promise, found.plan
+    listed = found.config.fixed_actions
+    return types.Summary(
+        name=found.name,
+        policy=found.config.slug,
+        trust=found.config.trust.value,
+        takes=found.takes,
+        state=found.state,
+        learning=found.learning,
+        why_not=found.why_not,
+        dim=found.dim,
+        actions=None if listed is None else len(listed),
+        view=found.version,
+        view_age_seconds=round(max(0.0, engine.now() - found.released_at), 3),
+        decisions=found.made,
+        rounds_left=None if plan.limit is None else max(0, plan.limit - found.clock),
+        releases=found.releases,
+        epsilon=finite_epsilon(guarantee),
+        delta=guarantee.delta if guarantee.private else None,
+        promised_epsilon=None if promise is None else getattr(promise, "epsilon", None),
+        copies=found.copies,
+        noise=found.noise,
+        seeded=found.asked.seed is not None,
+        in_order=found.in_order,
+        closes_after=found.asked.closes_after,
+        guarantee=str(guarantee),
+        pending=engine.pending.get(found.uid, 0) if pending else None,
+    )
+
+
+def _card(found: Standing) -> types.Card:
+    card = found.card()
+    return types.Card(card.text(), card.to_dict())
+
+
+def _deciding(engine: Engine, name: str) -> Deciding:
+    found = engine.find(name)
+    if not isinstance(found, Deciding):
+        raise BadInput(
+            f"Expected a deployment that decides, got one of {found.config.slug}, whose people decide on their own "
+            "devices. Use its view and its reports."
+        )
+    return found
+
+
+def _reporting(engine: Engine, name: str) -> Reporting:
+    found = engine.find(name)
+    if not isinstance(found, Reporting):
+        raise BadInput(
+            f"Expected a deployment that takes reports, got one of {found.config.slug}. Ask it for decisions."
+        )
+    return found
+
+
+def _is_admin(request: Asking) -> bool:
+    return bool(request.app.state.callers.role(request.headers.get("authorization")) == "admin")
+
+
+# Deployments --------------------------------------------------------------------------------------------------------
+
+
+@post(
+    "/deployments",
+    guards=[needs()],
+    summary="Make a deployment",
+    responses=_responses(409),
+    tags=["deployments"],
+    raises=[],
+)
+async def create(request: Asking, data: types.NewDeployment) -> types.Created:
+    """Policy, parameters, budget, bounds and person limit give the privacy card that is answered."""
+    engine = _engine(request)
+    if data.seed is not None and not request.app.state.allow_seed:
+        raise BadInput(
+            "Expected no seed, got one: whoever knows it knows the noise. It is for tests, and needs "
+            "`tacit serve --test-seeds`."
+        )
+    asked = settings.ask(
+        data.policy,
+        data.parameters,
+        budget=data.budget,
+        bounds=data.bounds,
+        person_rounds=data.person_rounds,
+        closes_after=data.closes_after,
+        closes_after_decisions=data.closes_after_decisions,
+        default_reward=data.default_reward,
+        noise=data.noise,
+        seed=data.seed,
+    )
+    found = await engine.create(data.name, asked)
+    return types.Created(summary(engine, found, pending=True), _card(found))
+
+
+@get(
+    "/deployments",
+    guards=[needs("decide", "report")],
+    summary="All deployments",
+    responses=_responses(),
+    tags=["deployments"],
+)
+async def deployments(request: Asking) -> types.Deployments:
+    """Where each of them stands. Open decisions are counted for administrators only."""
+    engine, admin = _engine(request), _is_admin(request)
+    return types.Deployments([summary(engine, found, pending=admin) for found in engine.deployments.values()])
+
+
+@get(
+    "/deployments/{name:str}",
+    guards=[needs("decide", "report")],
+    summary="One deployment",
+    responses=_responses(404),
+    tags=["deployments"],
+)
+async def deployment(request: Asking, name: Name) -> types.Summary:
+    """Where it stands: view, clock, budget."""
+    engine = _engine(request)
+    return summary(engine, engine.find(name), pending=_is_admin(request))
+
+
+@get(
+    "/deployments/{name:str}/card",
+    guards=[needs("decide", "report")],
+    summary="The privacy card",
+    responses=_responses(404),
+    tags=["deployments"],
+)
+async def card(request: Asking, name: Name) -> types.Card:
+    """What is promised, to whom, and what it rests on."""
+    return _card(_engine(request).find(name))
+
+
+@get(
+    "/deployments/{name:str}/ledger",
+    guards=[needs()],
+    summary="The ledger",
+    responses=_responses(404),
+    tags=["deployments"],
+)
+async def ledger(request: Asking, name: Name) -> types.Ledger:
+    """What was charged and released, entry by entry."""
+    engine = _engine(request)
+    found = engine.find(name)
+    rows = await engine.submit(partial(engine.store.entries, found.uid))
+    _, head = await engine.submit(engine.store.head)
+    return types.Ledger([types.Entry(seq, entry, digest) for seq, _, entry, digest in rows], head)
+
+
+@post(
+    "/deployments/{name:str}/pause",
+    guards=[needs()],
+    status_code=200,
+    summary="Pause",
+    responses=_responses(404),
+    tags=["deployments"],
+)
+async def pause(request: Asking, name: Name) -> types.Summary:
+    """No decisions and no reports until it is resumed; rewards of decisions that were made still count."""
+    engine = _engine(request)
+    return summary(engine, await engine.set_state(name, "paused"), pending=True)
+
+
+@post(
+    "/deployments/{name:str}/resume",
+    guards=[needs()],
+    status_code=200,
+    summary="Resume",
+    responses=_responses(404),
+    tags=["deployments"],
+)
+async def resume(request: Asking, name: Name) -> types.Summary:
+    """Serve again."""
+    engine = _engine(request)
+    return summary(engine, await engine.set_state(name, "serving"), pending=True)
+
+
+@delete(
+    "/deployments/{name:str}",
+    guards=[needs()],
+    summary="Delete",
+    responses=_responses(404),
+    tags=["deployments"],
+)
+async def remove(request: Asking, name: Name) -> None:
+    """Erase vault, view, open decisions and persons. The ledger stays, with a tombstone."""
+    await _engine(request).delete(name)
+
+
+# Decisions and rewards ------------------------------------------------------------------------------------------------
+
+
+def _wanted(found: Deciding, ask: types.Ask) -> Wanted:
+    actions = ask.actions
+    rows = found.check(None if actions is None else [action.features for action in actions])
+    return Wanted(rows, ask.person, ask.key)
+
+
+def _decision(ask: types.Ask, found: Decided) -> types.Decision:
+    actions = ask.actions
+    if actions is None:
+        action = str(found.index)
+    elif found.index < len(actions):
+        action = actions[found.index].id
+    else:
+        raise BadInput("Expected the same actions under the same key, got fewer. Use a new key for a new decision.")
+    return types.Decision(found.decision, action, found.index, found.view)
+
+
+@post(
+    "/deployments/{name:str}/decisions",
+    guards=[needs("decide")],
+    summary="Decide",
+    responses={
+        **_responses(404, 409),
+        200: ResponseSpec(types.Decision, description="The decision this key has had before"),
+    },
+    tags=["decisions"],
+)
+async def decide(request: Asking, name: Name, data: types.Ask) -> Response[types.Decision]:
+    """The action to take, from the published view. Answered when the decision is durable."""
+    engine = _engine(request)
+    found = _deciding(engine, name)
+    made = await engine.submit(partial(found.decide, _wanted(found, data), engine.now()))
+    return Response(_decision(data, made), status_code=200 if made.repeated else 201)
+
+
+@post(
+    "/deployments/{name:str}/decisions/batch",
+    guards=[needs("decide")],
+    summary="Decide several times",
+    responses=_responses(404),
+    tags=["decisions"],
+)
+async def decide_many(request: Asking, name: Name, data: types.Asks) -> types.Decisions:
+    """Each is decided or refused by itself; answers are in the order of what was asked."""
+    engine = _engine(request)
+    found = _deciding(engine, name)
+
+    async def one(ask: types.Ask) -> types.DecisionOrError:
+        try:
+            made = await engine.submit(partial(found.decide, _wanted(found, ask), engine.now()))
+            answer = _decision(ask, made)
+        except TacitError as problem:
+            return types.DecisionOrError(error=described(problem)[1])
+        return types.DecisionOrError(answer.decision, answer.action, answer.index, answer.view)
+
+    return types.Decisions(list(await asyncio.gather(*map(one, data.decisions))))
+
+
+@put(
+    "/deployments/{name:str}/decisions/{identity:str}/reward",
+    guards=[needs("decide")],
+    summary="Reward",
+    responses=_responses(404, 409, 410),
+    tags=["decisions"],
+)
+async def reward(
+    request: Asking,
+    name: Name,
+    identity: Annotated[str, Parameter(description="The id the decision came with.", max_length=64, min_length=1)],
+    data: types.Reward,
+) -> types.Rewarded:
+    """What a decision earned, once: the same reward may be sent again, another one is refused. Answered when durable."""
+    engine = _engine(request)
+    found = _deciding(engine, name)
+    closed = await engine.submit(partial(found.reward, identity, data.value, engine.now()))
+    return types.Rewarded(identity, closed)
+
+
+@put(
+    "/deployments/{name:str}/rewards",
+    guards=[needs("decide")],
+    summary="Reward several decisions",
+    responses=_responses(404),
+    tags=["decisions"],
+)
+async def reward_many(request: Asking, name: Name, data: types.Rewards) -> types.RewardAnswers:
+    """Each counts or is refused by itself; answers are in the order of what was sent."""
+    engine = _engine(request)
+    found = _deciding(engine, name)
+
+    async def one(item: types.RewardFor) -> types.RewardedOrError:
+        try:
+            closed = await engine.submit(partial(found.reward, item.decision, item.value, engine.now()))
+        except TacitError as problem:
+            return types.RewardedOrError(item.decision, error=described(problem)[1])
+        return types.RewardedOrError(item.decision, closed=closed)
+
+    return types.RewardAnswers(list(await asyncio.gather(*map(one, data.rewards))))
+
+
+@delete(
+    "/deployments/{name:str}/persons/{person:str}",
+    guards=[needs()],
+    status_code=200,
+    summary="Erase a person",
+    responses=_responses(404),
+    tags=["decisions"],
+)
+async def erase(
+    request: Asking,
+    name: Name,
+    person: Annotated[str, Parameter(description="As in decisions.", max_length=256, min_length=1)],
+) -> types.Erased:
+    """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned."""
+    engine = _engine(request)
+    found = _deciding(engine, name)
+    erased = await engine.submit(partial(found.erase, person, engine.now()))
+    return types.Erased(erased, "a keyed hash and a count of rounds, so that the limit holds", _ERASED)
+
+
+# What is published, and reports ---------------------------------------------------------------------------------------
+
+
+@get(
+    "/deployments/{name:str}/view",
+    guards=[needs("decide", "report")],
+    summary="The published view",
+    responses={**_responses(404), 304: ResponseSpec(None, description="As you have it")},
+    response_headers=[
+        ResponseHeader(name="ETag", description="Changes with the view", value=None, documentation_only=True)
+    ],
+    media_type=MediaType.JSON,
+    tags=["view and reports"],
+)
+async def view(request: Asking, name: Name) -> Response[dict[str, Any]]:
+    """All that choices depend on. Safe to cache anywhere, unless the policy takes contexts for public: its view holds
+    them, and needs the role admin."""
+    engine = _engine(request)
+    found = engine.find(name)
+    if settings.contexts_are_public(found.config):
+        await needs()(request, None)
+    tag = f'"{found.uid}-{found.version}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(content=b"", status_code=304, headers=headers, media_type=MediaType.JSON)  # type: ignore[return-value]
+    return Response(content=msgspec.Raw(found.view_text().encode()), headers=headers)  # type: ignore[return-value]
+
+
+@get(
+    "/deployments/{name:str}/contract",
+    guards=[needs("decide", "report")],
+    summary="The contract of devices",
+    responses=_responses(404),
+    tags=["view and reports"],
+)
+async def contract(request: Asking, name: Name) -> types.Contract:
+    """To compare with what devices were installed with: noise and bounds never come from the network."""
+    found = _reporting(_engine(request), name)
+    return types.Contract(found.contract.to_dict(), found.sealing_key)
+
+
+@post(
+    "/deployments/{name:str}/reports",
+    guards=[needs("report")],
+    status_code=200,
+    summary="A device's report",
+    responses=_responses(404, 409),
+    tags=["view and reports"],
+)
+async def report(request: Asking, name: Name, data: dict[str, Any]) -> types.Taken:
+    """A noised report, as docs/protocol.md describes it. It may be sent again, and counts once."""
+    engine = _engine(request)
+    found = _reporting(engine, name)
+    return types.Taken(await engine.submit(partial(found.receive, data)))
+
+
+@post(
+    "/deployments/{name:str}/batches",
+    guards=[needs("report")],
+    status_code=200,
+    summary="A shuffler's batch",
+    responses=_responses(404, 409),
+    tags=["view and reports"],
+)
+async def batch(request: Asking, name: Name, data: dict[str, Any]) -> types.Taken:
+    """A batch of sealed reports, mixed by `tacit shuffle`."""
+    engine = _engine(request)
+    found = _reporting(engine, name)
+    return types.Taken(await engine.submit(partial(found.receive_batch, data)))
+
+
+# Operations -----------------------------------------------------------------------------------------------------------
+
+
+@get("/v1/status", guards=[needs()], summary="What operators watch", responses=_responses(), tags=["operations"])
+async def status(request: Asking) -> types.Status:
+    """Requests, latencies and where each deployment stands. Counts are not covered by any guarantee."""
+    engine, metrics = _engine(request), request.app.state.metrics
+    found = [msgspec.to_builtins(summary(engine, one, pending=True)) for one in list(engine.deployments.values())]
+    for one in found:
+        one["charged_share"] = 1.0
+        one["released"] = None
+    service = {
+        "version": __version__,
+        "started": metrics.started,
+        "now": time.time(),
+        "store": engine.store.db.kind,
+        "replica": engine.replica,
+        "keys": bool(request.app.state.callers),
+        "encrypted": engine.encrypted,
+    }
+    return types.Status(service, metrics.requests(), found)
+
+
+@get(
+    "/health",
+    summary="Health",
+    responses={503: ResponseSpec(types.Health, description="The store is away")},
+    tags=["operations"],
+)
+async def health(request: Asking) -> Response[types.Health]:
+    """200 while the store can be written."""
+    engine = _engine(request)
+    word = "ok" if engine.available else "store unavailable"
+    found = types.Health(word, engine.store.db.kind, engine.replica, engine.leases)
+    return Response(found, status_code=200 if engine.available else 503)
+
+
+@get(
+    "/metrics",
+    guards=[needs()],
+    summary="Prometheus",
+    media_type=MediaType.TEXT,
+    responses=_responses(),
+    tags=["operations"],
+)
+async def prometheus(request: Asking) -> str:
+    """Counts and gauges in the text format of Prometheus."""
+    engine = _engine(request)
+    metrics: Metrics = request.app.state.metrics
+    for found in engine.deployments.values():
+        facts = summary(engine, found, pending=True)
+        values = {
+            "tacit_decisions": facts.decisions,
+            "tacit_view_version": facts.view,
+            "tacit_view_age_seconds": facts.view_age_seconds,
+            "tacit_learning": float(facts.learning and facts.state == "serving"),
+            "tacit_rounds_left": facts.rounds_left,
+            "tacit_epsilon": facts.epsilon,
+            "tacit_pending": facts.pending,
+            "tacit_holds_lease": float(engine.holds(found.uid)),
+        }
+        for name, value in values.items():
+            if value is not None:
+                metrics.gauges[name].labels(found.name).set(value)
+    metrics.available.set(float(engine.available))
+    return metrics.text().decode()
+
+
+V1 = Router(
+    "/v1",
+    route_handlers=[
+        create,
+        deployments,
+        deployment,
+        card,
+        ledger,
+        pause,
+        resume,
+        remove,
+        decide,
+        decide_many,
+        reward,
+        reward_many,
+        erase,
+        view,
+        contract,
+        report,
+        batch,
+    ],
+)

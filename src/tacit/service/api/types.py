@@ -1,0 +1,233 @@
+"""What is sent and answered. Bounds stand in the types, so that they are checked before anything else and documented."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+Name = Annotated[str, Meta(min_length=1, max_length=63, pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
+Label = Annotated[str, Meta(min_length=1, max_length=128)]
+Who = Annotated[str, Meta(min_length=1, max_length=256)]
+Identity = Annotated[str, Meta(min_length=1, max_length=64)]
+
+#: Actions of one decision, numbers of one action, and items of one batch at most.
+MOST_ACTIONS, MOST_FEATURES, MOST_ITEMS = 4096, 4096, 1000
+
+
+class Error(Struct):
+    """What went wrong: a code for programs, a sentence for people, and the field it is about. Never a value."""
+
+    code: str
+    message: str
+    field: str | None = None
+
+
+class Failed(Struct):
+    """Every answer that is not a success."""
+
+    error: Error
+
+
+class NewDeployment(Struct, forbid_unknown_fields=True):
+    """A deployment to make. Budget, bounds and person limit may stand apart or among the parameters."""
+
+    name: Name
+    policy: Label
+    parameters: dict[str, Any] = {}
+    budget: dict[str, Any] | None = None
+    bounds: dict[str, Any] | None = None
+    person_rounds: Annotated[int, Meta(ge=1, le=2**31)] | None = None
+    closes_after: Annotated[float, Meta(gt=0, le=366 * 86400)] | None = None
+    closes_after_decisions: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    default_reward: float | None = None
+    noise: str | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+
+
+class Summary(Struct):
+    """A deployment as everybody with a key may see it. `pending` is for administrators only."""
+
+    name: str
+    policy: str
+    trust: str
+    takes: str
+    state: str
+    learning: bool
+    why_not: str | None
+    dim: int
+    actions: int | None  #: how many there are, where the policy has a list of its own
+    view: int
+    view_age_seconds: float
+    decisions: int
+    rounds_left: int | None
+    releases: int
+    epsilon: float | None
+    delta: float | None
+    promised_epsilon: float | None
+    copies: int
+    noise: str
+    seeded: bool
+    in_order: bool
+    closes_after: float
+    guarantee: str
+    pending: int | None = None
+
+
+class Deployments(Struct):
+    """All deployments."""
+
+    deployments: list[Summary]
+
+
+class Card(Struct):
+    """The privacy card: as a text to read, and as the JSON that `tacit privacy` writes."""
+
+    text: str
+    card: dict[str, Any]
+
+
+class Created(Struct):
+    """A new deployment and its card."""
+
+    deployment: Summary
+    card: Card
+
+
+class Entry(Struct):
+    """One entry of the ledger."""
+
+    number: int
+    entry: dict[str, Any]
+    hash: str
+
+
+class Ledger(Struct):
+    """What was charged and released: every entry holds the hash of the one before."""
+
+    entries: list[Entry]
+    head: str
+
+
+class Action(Struct, forbid_unknown_fields=True):
+    """A candidate."""
+
+    id: Label
+    features: Annotated[list[float], Meta(max_length=MOST_FEATURES)]
+
+
+class Ask(Struct, forbid_unknown_fields=True):
+    """A decision to make. A client's key makes it safe to send again."""
+
+    actions: Annotated[list[Action], Meta(min_length=1, max_length=MOST_ACTIONS)] | None = None
+    person: Who | None = None
+    key: Label | None = None
+
+
+class Decision(Struct, omit_defaults=True):
+    """The action to take, and the id under which its reward is to be sent."""
+
+    decision: str
+    action: str
+    index: int
+    view: int
+
+
+class Asks(Struct, forbid_unknown_fields=True):
+    """Several decisions to make."""
+
+    decisions: Annotated[list[Ask], Meta(min_length=1, max_length=MOST_ITEMS)]
+
+
+class DecisionOrError(Struct, omit_defaults=True):
+    """One of several answers."""
+
+    decision: str | None = None
+    action: str | None = None
+    index: int | None = None
+    view: int | None = None
+    error: Error | None = None
+
+
+class Decisions(Struct):
+    """Several answers, in the order of what was asked."""
+
+    decisions: list[DecisionOrError]
+
+
+class Reward(Struct, forbid_unknown_fields=True):
+    """What a decision earned."""
+
+    value: float
+
+
+class Rewarded(Struct):
+    """A decision that is closed now."""
+
+    decision: str
+    closed: str
+
+
+class RewardFor(Struct, forbid_unknown_fields=True):
+    """What one of several decisions earned."""
+
+    decision: Identity
+    value: float
+
+
+class Rewards(Struct, forbid_unknown_fields=True):
+    """What several decisions earned."""
+
+    rewards: Annotated[list[RewardFor], Meta(min_length=1, max_length=MOST_ITEMS)]
+
+
+class RewardedOrError(Struct, omit_defaults=True):
+    """One of several answers."""
+
+    decision: str
+    closed: str | None = None
+    error: Error | None = None
+
+
+class RewardAnswers(Struct):
+    """Several answers, in the order of what was sent."""
+
+    rewards: list[RewardedOrError]
+
+
+class Taken(Struct):
+    """A report or a batch was learned from; `stage` is how many there are now."""
+
+    stage: int
+
+
+class Contract(Struct):
+    """What devices are installed with, and the key their reports are sealed to where there is a shuffler."""
+
+    contract: dict[str, Any]
+    sealing_key: str | None
+
+
+class Erased(Struct):
+    """What was erased, what was kept, and why."""
+
+    erased_decisions: int
+    kept: str
+    why: str
+
+
+class Health(Struct):
+    """Whether the service can do its work."""
+
+    status: str
+    store: str
+    replica: str
+    holding: int
+
+
+class Status(Struct):
+    """What operators watch. Counts of requests and open decisions are not covered by any guarantee."""
+
+    service: dict[str, Any]
+    requests: dict[str, Any]
+    deployments: list[dict[str, Any]]

@@ -1,0 +1,436 @@
+"""A deployment that decides: its books in the store, its arrays in memory, and the rules that keep the two together.
+
+Every method that changes anything runs inside a transaction of the engine, checks everything before it writes, and
+leaves what it changed in memory to be written by `save` in the same transaction. If that transaction fails, `load`
+reads everything again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit._types import Floats
+from tacit.core.inputs import as_rows
+from tacit.core.round import LARGEST
+from tacit.core.state import fill
+from tacit.errors import AlreadyClosed, BadInput, OutOfBounds, Paused, StoreRefused, UnknownDecision
+from tacit.privacy.scope import Protects
+from tacit.service import chain
+from tacit.service.live import Live
+from tacit.service.sealing import Sealer, same
+from tacit.service.standing import Standing
+from tacit.service.store import Closed, Deployment, Pending, Store
+
+#: So many decisions are closed, or rewards absorbed, in one transaction.
+PORTION = 500
+
+_WHY_CLOSED = {
+    "expired": "it expired, as a row of zeros",
+    "default": "it expired, with the configured default",
+    "erased": "its person was erased",
+}
+
+
+class CommitFirst(Exception):
+    """A view was released in this transaction: it must be durable before the next choice is made from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The answer to a decision."""
+
+    decision: str
+    index: int
+    view: int
+    repeated: bool = False
+
+
+@dataclass(slots=True)
+class Request:
+    """A decision that is asked for; `rows` is None where the policy has a list of its own."""
+
+    rows: Floats | None
+    person: str | None = None
+    key: str | None = None
+
+
+class Deciding(Standing):
+    """A deployment that takes decisions and rewards."""
+
+    def __init__(self, store: Store, row: Deployment, sealer: Sealer, *, shared: bool) -> None:
+        super().__init__(store, row, sealer, shared=shared)
+        self.people: int | None = getattr(self.config, "person_rounds", None)
+        self._one_per_segment: bool = getattr(self.config, "one_row_per_segment", False)
+        self._strict: bool = getattr(self.config, "strict", False)
+        self.live = Live(self.config, self.plan, seed=self.asked.seed)
+        # What stands for a row that is not learned: zeros, or where actions are public the action and no reward.
+        public = self.live.list is not None or self.config.protects is Protects.REWARDS
+        self._nothing = None if public else np.zeros(self.live.dim)
+        self._saved: dict[str, bytes] = {}  # leaves as they are in the store
+        self._released = False
+        self._dirty = not self.version  # nothing is stored yet
+        self._new: list[tuple[str, int, float, bytes, bytes | None]] = []
+        self._text = (-1, "")  # the view as JSON, and its version
+
+    # Reading and writing ------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Everything anew from the store: after a start, or after a transaction that failed."""
+        row = self.store.deployment(self.uid)
+        if row is None:
+            raise StoreRefused(f"Expected the deployment {self.name} in the store, got none: it was deleted.")
+        live = Live(self.config, self.plan, seed=self.asked.seed)
+        live.share_code(self.live)
+        self.live = live
+        self.state, self.made, self.copies = row.state, row.made, row.copies
+        self._new, self._dirty, self._released = [], False, False
+        self._saved = {
+            name: self.sealer.open(name.encode(), data) for name, data in self.store.leaves(self.uid).items()
+        }
+        for part, target in live.parts().items():
+            fill(
+                part,
+                target,
+                {
+                    name: _array(live.secret()[name], data)
+                    for name, data in self._saved.items()
+                    if name.startswith(part)
+                },
+            )
+        self.load_view()
+
+    def load_view(self) -> bool:
+        """The published view anew from the store; False if it was the same."""
+        found = self.store.view(self.uid)
+        if found is None:
+            return False
+        version, self.released_at, data = found
+        changed = version != self.version
+        self.version = version
+        at = 0
+        for leaf in self.live.public().values():
+            leaf[...] = np.frombuffer(data, leaf.dtype, leaf.size, at).reshape(leaf.shape)
+            at += leaf.nbytes
+        self.live.publish()
+        return changed
+
+    def flush(self) -> None:
+        """Write the decisions that have been collected."""
+        if self._new:
+            self.store.add_pending(self._new)
+            self._new = []
+
+    def save(self, now: float) -> None:
+        """Write what has changed: decisions, counts, sums, and with a release its view and its entry in the ledger."""
+        if self._new:
+            self.flush()
+            if not self.shared:
+                self.store.set_made(self.uid, self.made)
+        if not self._dirty:
+            return
+        changed = []
+        for name, leaf in self.live.secret().items():
+            data = leaf.tobytes()
+            if self._saved.get(name) != data:
+                changed.append((name, self.sealer.seal(name.encode(), data)))
+                self._saved[name] = data
+        if changed:
+            self.store.set_leaves(self.uid, changed)
+        if self._released or not self.version:
+            data = b"".join(leaf.tobytes() for leaf in self.live.public().values())
+            self.version += 1
+            self.released_at = now
+            if self._released:
+                facts = {"release": self.live.stage, "clock": self.live.clock, "view": hashlib.sha256(data).hexdigest()}
+                chain.append(self.store, self.uid, "release", facts, now)
+            self.store.set_view(self.uid, self.version, now, data)
+        self._dirty = False
+
+    def committed(self) -> None:
+        """What was written is durable: from now on it may be read."""
+        if self._released or self.version == 1:
+            self.live.publish()
+        self._released = False
+
+    @property
+    def touched(self) -> bool:
+        """Whether there is something to save."""
+        return self._dirty or bool(self._new)
+
+    # Decisions ----------------------------------------------------------------------------------------------------
+
+    def check(self, rows: list[list[float]] | None) -> Floats | None:
+        """The features of a request as an array, without a look at anything that can change."""
+        if self.live.list is not None:
+            if rows is not None:
+                raise BadInput(f"Expected no actions, got some: {self.config.slug} has a list of its own.")
+            return None
+        if rows is None:
+            raise BadInput(f"Expected actions with {self.live.dim} features each, got none.")
+        dim = self.live.dim
+        for place, row in enumerate(rows):
+            if len(row) != dim:
+                raise BadInput(f"Expected actions[{place}].features to be {dim} numbers, got {len(row)}.")
+        found = as_rows(np.array(rows, np.float64).reshape(-1, dim), dim)
+        if self._strict:
+            norm = self.config.action_norm  # type: ignore[attr-defined]
+            if np.any(np.sqrt(np.einsum("ij,ij->i", found, found)) > norm * (1 + 1e-9)):
+                raise OutOfBounds(f"Expected actions of norm <= {norm:g} (strict), got one above it. Rescale actions.")
+        return found
+
+    def decide(self, request: Request, now: float) -> Decided:
+        """Choose, and remember the choice until it closes."""
+        if self.state != "serving":
+            raise Paused(f"Expected a deployment that serves, got {self.name}, which is paused. Resume it.")
+        token = None
+        if request.key is not None:
+            token = self.secret.client_key(request.key)
+            before = self.store.client_key(self.uid, token)
+            if before is not None and before[2] > now:
+                return self._repeated(before[0], before[1])
+        person = self._person(request.person)
+        if not self.shared:
+            self._advance(now)
+        rows = request.rows
+        if rows is None:
+            assert self.live.list is not None
+            rows = self.live.list
+        arm = self.live.choose(rows)
+        number = self.made if not self.shared else self.store.next_number(self.uid)
+        closes = now + self.asked.closes_after
+        if token is not None:
+            answer = self.sealer.seal(b"answer", b"%d %d" % (arm, self.version))
+            if not self.store.add_client_key(self.uid, token, number, answer, closes):
+                # Another process was first, or it is one whose time is over and which nobody has removed yet.
+                self.store.db.run(
+                    "DELETE FROM client_keys WHERE uid = ? AND token = ? AND until <= ?", (self.uid, token, now)
+                )
+                if not self.store.add_client_key(self.uid, token, number, answer, closes):
+                    before = self.store.client_key(self.uid, token)
+                    assert before is not None
+                    return self._repeated(before[0], before[1])
+        # Nothing is kept of a decision that will not be learned from.
+        kept = rows[arm].tobytes() if self.learning else b""
+        record = self.sealer.seal(b"p%d" % number, kept)
+        self._new.append((self.uid, number, closes, record, person))
+        if not self.shared:
+            self.made = number + 1
+        return Decided(self.secret.identity(number), arm, self.version)
+
+    def _repeated(self, number: int, sealed: bytes) -> Decided:
+        arm, version = self.sealer.open(b"answer", sealed).split()
+        return Decided(self.secret.identity(number), int(arm), int(version), repeated=True)
+
+    def _person(self, person: str | None) -> bytes | None:
+        if self.people is None:
+            if person is not None:
+                raise BadInput(
+                    "Expected no person: the unit is the round, and nobody's rounds are counted. Deploy with "
+                    "person_rounds to protect a person with up to so many rounds."
+                )
+            return None
+        if person is None:
+            raise BadInput(
+                "Expected a person: the guarantee is for persons, whose rounds are counted. Nothing was changed."
+            )
+        return self.secret.person(person)
+
+    # The clock ----------------------------------------------------------------------------------------------------
+
+    def _advance(self, now: float) -> None:
+        """Bring the clock up to the last decision; whatever it releases must be durable before anything is chosen."""
+        if not self.in_order:
+            self.tick()
+        if self.in_order or self.asked.closes_after_decisions is not None:
+            self.close_due(now)
+        if self._released:
+            raise CommitFirst
+
+    def tick(self) -> None:
+        """The ticks of decisions that have been made, up to the next release."""
+        live = self.live
+        while live.clock < self.made and not live.spent and not self._released:
+            self._released = live.tick()
+            self._dirty = True
+
+    @property
+    def behind(self) -> bool:
+        """Whether ticks are due."""
+        return not self.in_order and self.live.clock < self.made and not self.live.spent
+
+    def absorb_rewarded(self) -> int:
+        """Absorb rewards that another process has written down (arrival order); how many there were."""
+        if self.in_order:
+            return 0
+        found = self.store.rewarded(self.uid, PORTION)
+        for pending in found:
+            assert pending.reward is not None
+            value = _value(self.sealer.open(b"r%d" % pending.number, pending.reward))
+            self._absorb(self._row(pending), value, pending.person)
+        self.store.remove_many_pending(self.uid, [pending.number for pending in found])
+        return len(found)
+
+    def close_due(self, now: float) -> int:
+        """Close decisions whose time is over, oldest first, up to the next release; how many.
+
+        In order, a decision's row is learned here, with the reward that has come or without. Otherwise a row with a
+        reward has been absorbed when it came, and here the default is, if there is one.
+        """
+        self.flush()
+        lag = self.asked.closes_after_decisions
+        below = 0 if lag is None else self.made - lag + 1
+        oldest = self.store.oldest(self.uid)
+        if oldest is None or not (oldest[0] < below or oldest[1] <= now):
+            return 0
+        done = 0
+        for pending in self.store.first(self.uid, PORTION):
+            # Closing times grow with the numbers: one that is open holds back those after it, and so it must in order.
+            if self._released or not (pending.number < below or pending.closes <= now):
+                break
+            self._close(pending, now)
+            done += 1
+        return done
+
+    def _close(self, pending: Pending, now: float) -> None:
+        default = self.asked.default_reward
+        if pending.reward is not None:
+            value: float | None = _value(self.sealer.open(b"r%d" % pending.number, pending.reward))
+        else:
+            value = default
+            how = "expired" if default is None else "default"
+            self.store.close(self.uid, pending.number, how, None, now + self.asked.closes_after)
+        self.store.remove_pending(self.uid, pending.number)
+        if self.in_order:
+            row = self._row(pending)
+            if row is None:
+                row, value = self._zeros(), 0.0
+            elif value is None or not self._admit(pending.person):
+                row, value = (row if self._nothing is None else self._nothing), 0.0
+            self._released = self.live.learn(row, value)
+            self._dirty = True
+        elif value is not None:
+            self._absorb(self._row(pending), value, pending.person)
+
+    def _zeros(self) -> Floats:
+        return np.zeros(self.live.dim)
+
+    def _row(self, pending: Pending) -> Floats | None:
+        data = self.sealer.open(b"p%d" % pending.number, pending.record)
+        return np.frombuffer(data, np.float64).copy() if data else None
+
+    def _absorb(self, row: Floats | None, value: float, person: bytes | None) -> None:
+        if row is None or not self.learning or not self._admit(person):
+            return  # a row of zeros adds nothing, and the clock does not count rows
+        self.live.absorb(row, value)
+        self._dirty = True
+
+    def _admit(self, person: bytes | None) -> bool:
+        """Whether one more row of this person is learned from; if so it is counted."""
+        if self.people is None or person is None:
+            return True
+        rounds, segment = self.store.person(self.uid, person)
+        if rounds >= self.people or (self._one_per_segment and segment == self.live.stage):
+            return False
+        self.store.count_person(self.uid, person, self.live.stage)
+        return True
+
+    # Rewards ------------------------------------------------------------------------------------------------------
+
+    def reward(self, identity: str, value: float, now: float) -> str:
+        """What a decision earned. The same reward may come again and counts once; another one is refused."""
+        if not abs(value) <= LARGEST:
+            raise BadInput(
+                "Expected value to be a finite number within 1e100 of zero, got another. Nothing was changed."
+            )
+        if self._strict:
+            bound = self.config.reward_bound  # type: ignore[attr-defined]
+            if abs(value) > bound:
+                raise OutOfBounds(f"Expected |value| <= {bound:g} (strict), got one above it. Rescale rewards.")
+        number = self.secret.number(identity)
+        if number is None:
+            raise UnknownDecision(
+                "Expected the id of a decision of this deployment, got another. Nothing was changed; send the id that "
+                "the decision came with."
+            )
+        self.flush()
+        pending = self.store.pending(self.uid, number)
+        tag = self.secret.reward(number, value)
+        if pending is None or pending.reward is not None or pending.closes <= now:
+            return self._again(number, tag, pending)
+        if not self.store.close(self.uid, number, "reward", tag, pending.closes + self.asked.closes_after):
+            return self._again(number, tag, pending)
+        if self.shared or self.in_order:
+            self.store.set_reward(self.uid, number, self.sealer.seal(b"r%d" % number, np.float64(value).tobytes()))
+        else:
+            self.store.remove_pending(self.uid, number)
+            self._absorb(self._row(pending), value, pending.person)
+        return "reward"
+
+    def _again(self, number: int, tag: bytes, pending: Pending | None) -> str:
+        closed: Closed | None = self.store.closed(self.uid, number)
+        if closed is not None and closed.how == "reward":
+            if closed.tag is not None and same(closed.tag, tag):
+                return "reward"
+            raise AlreadyClosed(
+                "Expected the reward this decision has had, got another: the first one counted. Nothing was changed."
+            )
+        why = "its time is over" if closed is None else _WHY_CLOSED.get(closed.how, closed.how)
+        raise AlreadyClosed(
+            f"Expected an open decision, got one that is closed: {why}. Nothing was changed.", gone=True
+        )
+
+    # People -------------------------------------------------------------------------------------------------------
+
+    def erase(self, person: str, now: float) -> int:
+        """Forget what is pending of a person; how many decisions that was. The count of rounds stays, as a hash."""
+        if self.people is None:
+            raise BadInput(
+                "Expected a deployment that knows persons, got one whose unit is the round: nothing in it names anybody."
+            )
+        self.flush()
+        found = self.store.pending_of(self.uid, self.secret.person(person))
+        for pending in found:
+            if self.in_order:  # its place in the order stays, as a row of zeros
+                self.store.blank(self.uid, pending.number, self.sealer.seal(b"p%d" % pending.number, b""))
+            else:
+                self.store.remove_pending(self.uid, pending.number)
+            self.store.close(self.uid, pending.number, "erased", None, now + self.asked.closes_after)
+        self.store.remove_client_keys(self.uid, [pending.number for pending in found])
+        return len(found)
+
+    # What it is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def clock(self) -> int:
+        # Only the holder of the lease follows the clock; for the others what has been decided will be ticked.
+        return min(self.made, self.plan.limit or self.made) if self.shared else self.live.clock
+
+    def notes(self) -> tuple[str, ...]:
+        rows = "in the order of their decisions, when they close" if self.in_order else "when their reward comes"
+        return (
+            f"Served over HTTP. Releases count decisions, never rewards; rows are learned {rows}.",
+            "Not covered: how many decisions there are and when, request counts, latencies and the number of open "
+            "decisions, which operators see; and a restore that rolls back the store together with its witness, which "
+            "nobody can see.",
+        )
+
+    def view_text(self) -> str:
+        if self._text[0] != self.version:
+            view = self.live.published
+            arrays = {name: part.tolist() for name, part in zip(view._fields, view, strict=True)}
+            found = {"deployment": self.name, "policy": self.config.slug, "version": self.version, "arrays": arrays}
+            self._text = (self.version, json.dumps(found, allow_nan=False))
+        return self._text[1]
+
+
+def _value(data: bytes) -> float:
+    return float(np.frombuffer(data, np.float64)[0])
+
+
+def _array(like: np.ndarray[Any, Any], data: bytes) -> np.ndarray[Any, Any]:
+    return np.frombuffer(data, like.dtype).reshape(like.shape)

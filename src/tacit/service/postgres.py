@@ -1,0 +1,106 @@
+"""PostgreSQL, for more than one replica. Needs `psycopg` (in `tacit[serve]`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+from tacit.errors import BadInput, StoreUnavailable
+from tacit.service.database import Row
+
+try:
+    import psycopg
+except ImportError:
+    raise BadInput(
+        "Expected psycopg for a store at postgresql://, got none. Install it with pip install 'tacit[serve]'."
+    ) from None
+
+
+@lru_cache(maxsize=256)
+def _translated(statement: str) -> bytes:
+    return statement.replace("?", "%s").replace(" BLOB", " BYTEA").encode()
+
+
+class Postgres:
+    """One connection. After it was lost the next transaction opens another; what was in flight is not repeated."""
+
+    kind = "postgresql"
+    inline = False
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: psycopg.Connection[Any] | None = None
+        self._identity = ""
+        self._open()
+
+    def _open(self) -> psycopg.Connection[Any]:
+        if self._connection is None or self._connection.closed or self._connection.broken:
+            try:
+                self._connection = psycopg.connect(self._url, connect_timeout=5, autocommit=True)
+                # Full durability whatever the server's default is: an acknowledged reward is on the disk.
+                self._connection.execute("SET synchronous_commit = on")
+                self._connection.execute("SET idle_in_transaction_session_timeout = '30s'")
+                found = self._connection.execute(
+                    "SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' || "
+                    "(SELECT oid FROM pg_database WHERE datname = current_database())::text"
+                ).fetchone()
+                self._identity = "" if found is None else str(found[0])
+            except psycopg.Error as problem:
+                self._connection = None
+                raise _unavailable(problem) from None
+        return self._connection
+
+    def begin(self) -> None:
+        self._open()
+        self.run("BEGIN")
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def rollback(self) -> None:
+        if self._connection is None:
+            return
+        try:
+            self._connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._connection.close()
+            self._connection = None
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _execute(self, statement: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
+        try:
+            return self._open().execute(cast(Any, _translated(statement)), values)
+        except psycopg.Error as problem:
+            raise _unavailable(problem) from None
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> int:
+        return self._execute(statement, values).rowcount
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        try:
+            with self._open().cursor() as cursor:
+                cursor.executemany(cast(Any, _translated(statement)), list(rows))
+        except psycopg.Error as problem:
+            raise _unavailable(problem) from None
+
+    def one(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
+        return self._execute(statement, values).fetchone()
+
+    def all(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._execute(statement, values).fetchall()
+
+    def identity(self) -> str:
+        return self._identity
+
+
+def _unavailable(problem: psycopg.Error) -> StoreUnavailable:
+    # The server's message may quote values: only its class and code are passed on.
+    code = getattr(problem, "sqlstate", None)
+    return StoreUnavailable(
+        f"Expected a working PostgreSQL server, got {type(problem).__name__}"
+        f"{'' if code is None else f' ({code})'}. Nothing was changed; try again."
+    )

@@ -1,0 +1,164 @@
+"""A deployment whose people randomise their own reports: the service holds no noise and never sees an action.
+
+What it knows is a function of reports (`tacit.core.server`); here that function's value is durable, and a report counts
+once across restarts and replicas.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from tacit.core.contract import contract_of
+from tacit.core.sealed_reports import new_sealing_key, open_batch
+from tacit.core.server import Server
+from tacit.core.state import fill, leaves
+from tacit.errors import BadInput, BadMessage, Paused, RepeatedReport, StoreRefused
+from tacit.service import chain
+from tacit.service.sealing import Sealer
+from tacit.service.standing import Standing
+from tacit.service.store import Deployment, Store
+
+#: Reports whose ids are remembered: an older one is refused as stale.
+MEMORY = 100_000
+
+
+class Reporting(Standing):
+    """A deployment that takes reports, or a shuffler's batches."""
+
+    def __init__(self, store: Store, row: Deployment, sealer: Sealer, *, shared: bool) -> None:
+        super().__init__(store, row, sealer, shared=shared)
+        self.contract = contract_of(self.config)
+        self.server = Server(self.config, memory=MEMORY)
+        self._dirty = not self.version
+        self._private: bytes | None = None
+        self.sealing_key: str | None = None
+        self._news = False  # something to publish once it is durable
+        self._text: str | None = None
+
+    # Reading and writing ------------------------------------------------------------------------------------------
+
+    def _parts(self) -> dict[str, Any]:
+        return {"vault": self.server._vault, "view": self.server._view}
+
+    def load(self) -> None:
+        row = self.store.deployment(self.uid)
+        if row is None:
+            raise StoreRefused(f"Expected the deployment {self.name} in the store, got none: it was deleted.")
+        self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
+        server = Server(self.config, memory=MEMORY)
+        server._stage, server._take = row.made, self.server._take
+        self.server = server
+        stored = {name: self.sealer.open(name.encode(), data) for name, data in self.store.leaves(self.uid).items()}
+        for part, target in self._parts().items():
+            found = leaves(part, target)
+            arrays = {name: np.frombuffer(stored[name], leaf.dtype).reshape(leaf.shape) for name, leaf in found.items()}
+            fill(part, target, arrays)
+        if self.takes == "batches":
+            self._private = stored["sealing key"]
+            self.sealing_key = stored["sealing key, public"].decode()
+        view = self.store.view(self.uid)
+        if view is not None:
+            self.released_at = view[1]
+        self._dirty = self._news = False
+        self._text = None
+
+    def save(self, now: float) -> None:
+        if not self._dirty:
+            return
+        changed = [
+            (name, self.sealer.seal(name.encode(), leaf.tobytes()))
+            for part, target in self._parts().items()
+            for name, leaf in leaves(part, target).items()
+        ]
+        if self.takes == "batches" and self._private is None:
+            self._private, self.sealing_key = new_sealing_key()
+            changed.append(("sealing key", self.sealer.seal(b"sealing key", self._private)))
+            changed.append(("sealing key, public", self.sealer.seal(b"sealing key, public", self.sealing_key.encode())))
+        self.store.set_leaves(self.uid, changed)
+        self.version += 1
+        self.made = self.server.stage
+        self.released_at = now
+        self.store.set_made(self.uid, self.made)
+        self.store.set_view(self.uid, self.version, now, b"")
+        if self.takes == "batches" and self.made:
+            chain.append(self.store, self.uid, "batch", {"stage": self.made, "nonce": secrets.token_hex(8)}, now)
+        self._dirty, self._news = False, True
+
+    def committed(self) -> None:
+        if self._news or self._text is None:
+            self._text = self.server.view_json()
+        self._news = False
+
+    @property
+    def touched(self) -> bool:
+        return self._dirty
+
+    # Reports ------------------------------------------------------------------------------------------------------
+
+    def receive(self, message: dict[str, Any]) -> int:
+        """Learn from a report; the number of reports there are now."""
+        self._serving()
+        if self.takes != "reports":
+            raise BadInput(
+                f"Expected a batch from a shuffler, got a report: {self.config.slug} protects people only in batches. "
+                "Send reports to `tacit shuffle`."
+            )
+        found = self.contract.read_report(message)
+        self._follow()
+        self.server._refuse_stage(found.stage, "reports", MEMORY)
+        self.server._refuse_spent(1)
+        if not self.store.add_report(self.uid, found.identity, self.server.stage + 1):
+            raise RepeatedReport(
+                "Expected a report that has not come before, got one that was taken already. Nothing was changed; the "
+                "first one counted."
+            )
+        self.server._learn(found.values)
+        self.store.forget_reports(self.uid, self.server.stage - MEMORY)
+        self._dirty = True
+        return self.server.stage
+
+    def receive_batch(self, message: dict[str, Any]) -> int:
+        """Learn from a shuffler's batch, sealed or not; the number of batches there are now."""
+        self._serving()
+        if self.takes != "batches":
+            raise BadInput(f"Expected single reports, got a batch: {self.config.slug} has no shuffler.")
+        self._follow()
+        if self._private is None:
+            raise BadMessage("Expected a deployment with a sealing key, got one without.")
+        self.server.receive_batch(open_batch(self.config, message, self._private))
+        self._dirty = True
+        return self.server.stage
+
+    def _serving(self) -> None:
+        if self.state != "serving":
+            raise Paused(f"Expected a deployment that serves, got {self.name}, which is paused. Resume it.")
+
+    def _follow(self) -> None:
+        """Go on from where another process has brought it, alone with it until the end of the transaction."""
+        if not self.shared or self._dirty:
+            return
+        row = self.store.db.one("SELECT made FROM deployments WHERE uid = ? FOR UPDATE", (self.uid,))
+        if row is not None and int(row[0]) != self.server.stage:
+            self.load()
+
+    # What it is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def clock(self) -> int:
+        return self.server.stage * (self.contract.report.batch or 1)
+
+    def notes(self) -> tuple[str, ...]:
+        return (
+            "Served over HTTP. The noise is added on people's own devices; the service draws none, and holds reports "
+            "only in sums.",
+            "Not covered: how many reports there are and when, and from which address they came.",
+        )
+
+    def view_text(self) -> str:
+        """The published view as devices read it."""
+        if self._text is None:
+            self._text = self.server.view_json()
+        return self._text

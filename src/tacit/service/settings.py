@@ -1,0 +1,174 @@
+"""What a deployment is asked to be: a policy, its budget and bounds, and when its decisions close."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from tacit._validate import one_of, positive, real, whole
+from tacit._version import __version__
+from tacit.core.functions import FunctionPolicy
+from tacit.core.plan import Plan
+from tacit.core.policy import Policy
+from tacit.core.state import clock_of, same
+from tacit.errors import BadInput, StoreRefused
+from tacit.policies.catalogue import policy as policy_of
+from tacit.privacy.scope import Protects, Trust
+
+Noise = Literal["secure", "float"]
+Takes = Literal["decisions", "reports", "batches"]
+
+#: A day: how long a decision waits for its reward unless told otherwise.
+DAY = 86_400.0
+#: A year: the longest.
+LONGEST = 366 * DAY
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_GROUPS = {
+    "budget": ("epsilon", "delta", "rho", "alpha"),
+    "bounds": ("action_norm", "reward_bound", "reward_low", "reward_high", "parameter_norm", "noise_level"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Settings of a deployment, checked and ready to be stored as JSON."""
+
+    policy: dict[str, Any]  #: the configuration, as `to_dict` writes it
+    closes_after: float = DAY  #: seconds after which a decision without a reward closes
+    closes_after_decisions: int | None = None  #: or the number of decisions that follow it, whichever is first
+    default_reward: float | None = None  #: what a decision earns that closes without a reward; None: a row of zeros
+    noise: Noise = "secure"
+    seed: int | None = None  #: for tests only: whoever knows it knows the noise
+
+    def __post_init__(self) -> None:
+        positive("closes_after", self.closes_after)
+        if self.closes_after > LONGEST:
+            raise BadInput(f"Expected closes_after of at most a year ({LONGEST:.0f} seconds), got more.")
+        if self.closes_after_decisions is not None:
+            whole("closes_after_decisions", self.closes_after_decisions, low=1)
+        if self.default_reward is not None:
+            real("default_reward", self.default_reward)
+            if not math.isfinite(self.default_reward):
+                raise BadInput("Expected default_reward to be a finite number, got another.")
+        one_of("noise", self.noise, ("secure", "float"))
+        if self.seed is not None:
+            whole("seed", self.seed, low=0)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Asked:
+        return cls(**json.loads(text))
+
+    def config(self) -> Policy:
+        """The policy's configuration."""
+        found: Policy = _kind(self.policy["policy"]).from_dict(self.policy)
+        return found
+
+    def plan(self, config: Policy) -> Plan:
+        """What follows from it before anybody comes, with the noise that was asked for."""
+        return config.secure_plan() if self.secure(config) else config.plan()
+
+    def secure(self, config: Policy) -> bool:
+        """Whether the service draws noise of its own, and draws it on a lattice."""
+        return self.noise == "secure" and self.seed is None and draws_noise(config)
+
+
+def draws_noise(config: Policy) -> bool:
+    """Whether the service, and not a device, adds the noise of this policy."""
+    return config.trust in (Trust.JOINT, Trust.CENTRAL)
+
+
+def in_order(config: Policy) -> bool:
+    """Whether rows must be learned in the order of their decisions (docs/decisions/0024-service.md)."""
+    return not config.rows_may_come_late
+
+
+def takes(plan: Plan) -> Takes:
+    """What people, or their devices, send."""
+    if plan.report is None:
+        return "decisions"
+    return "reports" if plan.report.batch is None else "batches"
+
+
+def contexts_are_public(config: Policy) -> bool:
+    """Whether the view holds contexts as they came, because the policy takes them for public."""
+    return config.protects is Protects.REWARDS and config.fixed_actions is None
+
+
+def check_name(name: str) -> str:
+    """A deployment's name, if it is one: it stands in addresses, logs and file names."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(
+            "Expected name to be 1 to 63 lower-case letters, digits and hyphens, beginning and ending with a letter or "
+            "a digit, got something else."
+        )
+    return name
+
+
+def ask(
+    policy: str,
+    parameters: Mapping[str, Any],
+    *,
+    budget: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    person_rounds: int | None = None,
+    **rest: Any,
+) -> Asked:
+    """Settings from what a request says. Budget, bounds and person limit may stand among the parameters or apart."""
+    options = {name: value for name, value in parameters.items() if name != "policy"}
+    groups = {"budget": budget or {}, "bounds": bounds or {}}
+    for group, given in groups.items():
+        for name, value in given.items():
+            if name not in _GROUPS[group]:
+                raise BadInput(f"Expected {group} with {', '.join(_GROUPS[group])}, got another name in it.")
+            _put(options, name, value, group)
+    if person_rounds is not None:
+        _put(options, "person_rounds", person_rounds, "person_rounds")
+    kind = _kind(policy)
+    try:
+        config = kind.from_dict({"policy": kind.slug, **options})
+        described = json.loads(json.dumps(config.to_dict(), allow_nan=False))
+    except (TypeError, AttributeError):  # a list where a number was expected, an option left out
+        raise BadInput(
+            f"Expected the options of {kind.slug} with values of their kinds, got others, or one is missing. "
+            f"`tacit policies {kind.slug}` lists them."
+        ) from None
+    return Asked(policy=described, **{name: value for name, value in rest.items() if value is not None})
+
+
+def _put(options: dict[str, Any], name: str, value: Any, group: str) -> None:
+    if name in options and options[name] != value:
+        raise BadInput(f"Expected {name} once, got it among the parameters and in {group}, with different values.")
+    options[name] = value
+
+
+def _kind(slug: str) -> Any:
+    found = policy_of(slug)
+    if issubclass(found, FunctionPolicy):
+        raise BadInput(
+            f"Expected a policy that chooses among actions, got {slug}, which learns a function of a continuous "
+            "action. Use it from Python: its release_function() may be asked, stored and shared without a service."
+        )
+    return found
+
+
+def planned(plan: Plan) -> str:
+    """What a later start must find again: the priced event and every whole number of the plan."""
+    return json.dumps({"event": plan.event.to_dict(), "clock": clock_of(plan), "tacit": __version__})
+
+
+def check_planned(plan: Plan, stored: str, name: str) -> None:
+    """Refuse to go on under other noise, or under another clock, than was charged."""
+    before = json.loads(stored)
+    if not same(json.loads(json.dumps(plan.event.to_dict())), before["event"]) or clock_of(plan) != before["clock"]:
+        raise StoreRefused(
+            f"Expected the noise that was charged for the deployment {name}, got another plan from this version of "
+            f"tacit ({__version__}). Serve it with version {before['tacit']}, or delete the deployment."
+        )

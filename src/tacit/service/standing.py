@@ -1,0 +1,141 @@
+"""What every deployment has, whatever it takes: settings, plan, secret, card, and a place in the store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.core.plan import Plan
+from tacit.core.policy import Policy
+from tacit.privacy.card import Card
+from tacit.privacy.guarantee import Guarantee
+from tacit.service import chain, settings
+from tacit.service.sealing import Sealer, Secret
+from tacit.service.store import Deployment, Store
+
+
+def add(store: Store, name: str, asked: settings.Asked, master: bytes | None, uid: str, now: float) -> Deployment:
+    """The row of a new deployment, charged in the ledger as a whole before anybody comes."""
+    plan = asked.plan(asked.config())
+    sealer, secret = Sealer(master, uid), Secret.new()
+    row = Deployment(
+        uid=uid,
+        name=name,
+        settings=asked.to_json(),
+        planned=settings.planned(plan),
+        secret=sealer.seal(b"secret", secret.root),
+        state="serving",
+        created=now,
+        made=0,
+        version=0,
+        copies=1,
+    )
+    store.add_deployment(row)
+    private = plan.guarantee.private
+    charge = {
+        "name": name,
+        "policy": asked.policy["policy"],
+        "event": plan.event.to_dict(),
+        "epsilon": finite_epsilon(plan.guarantee),
+        "delta": plan.guarantee.delta if private else None,
+    }
+    chain.append(store, uid, "charged", charge, now)
+    return row
+
+
+def finite_epsilon(guarantee: Guarantee) -> float | None:
+    """ε where the guarantee is read; None without privacy."""
+    return guarantee.epsilon if guarantee.private else None
+
+
+class Standing:
+    """A deployment in memory. Its books are in the store; what it changes it writes by `save`, in one transaction."""
+
+    def __init__(self, store: Store, row: Deployment, sealer: Sealer, *, shared: bool) -> None:
+        self.store = store
+        self.uid, self.name, self.created = row.uid, row.name, row.created
+        self.shared = shared  #: other processes serve it too
+        self.asked = settings.Asked.from_json(row.settings)
+        self.config: Policy = self.asked.config()
+        self.plan: Plan = self.asked.plan(self.config)
+        settings.check_planned(self.plan, row.planned, row.name)
+        self.takes = settings.takes(self.plan)
+        self.sealer = sealer
+        self.secret = Secret(sealer.open(b"secret", row.secret))
+        self.in_order = settings.in_order(self.config)
+        self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
+        self.released_at = row.created
+
+    # What the engine calls ----------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Everything anew from the store."""
+        raise TypeError
+
+    def save(self, now: float) -> None:
+        """Write what has changed."""
+        raise TypeError
+
+    def committed(self) -> None:
+        """What was written is durable: from now on it may be read."""
+
+    @property
+    def touched(self) -> bool:
+        """Whether there is something to save."""
+        return False
+
+    # What it is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def dim(self) -> int:
+        found: int = self.config.dim  # type: ignore[attr-defined]
+        return found
+
+    @property
+    def clock(self) -> int:
+        """Ticks of the clock of releases: decisions, reports or batches."""
+        return self.made
+
+    @property
+    def releases(self) -> int:
+        """Views released."""
+        return max(0, self.version - 1)
+
+    @property
+    def learning(self) -> bool:
+        return self.plan.limit is None or self.clock < self.plan.limit
+
+    @property
+    def why_not(self) -> str | None:
+        """Why nothing is learned any more, if so."""
+        if self.learning:
+            return None
+        return (
+            f"The horizon of {self.plan.limit:,} rounds is spent: decisions go on from the last view, and nothing more "
+            "is learned."
+        )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised, with all copies that the ledger knows of."""
+        found = self.plan.guarantee_for(self.copies)
+        return found.with_seed() if self.asked.seed is not None else found
+
+    def card(self) -> Card:
+        """What a privacy officer reads: the policy's card, and what the service adds to it."""
+        card = self.config.card(seeded=self.asked.seed is not None, copies=self.copies)
+        return replace(card, notes=(*card.notes, *self.notes()))
+
+    def notes(self) -> tuple[str, ...]:
+        """What the service adds to the card."""
+        return ()
+
+    @property
+    def noise(self) -> str:
+        """Where the noise comes from that the service draws: "secure", "float", or "none"."""
+        if not settings.draws_noise(self.config):
+            return "none"
+        return "secure" if self.asked.secure(self.config) else "float"
+
+    def view_text(self) -> str:
+        """The published view as JSON."""
+        raise TypeError

@@ -1,0 +1,91 @@
+"""A witness outside the store: it remembers how far the store had come, so that a restored one is recognised.
+
+The file holds the store's id, the server's identity, the epoch (which grows with every start) and the head of the
+ledger. It is written after the store, so a crash in between leaves it behind, which is harmless; it is never ahead of
+an honest store. A restore that rolls back the file too cannot be seen: docs/what-voids-the-promise.md.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tacit.core.sealed import write
+from tacit.errors import StoreRefused
+from tacit.service.store import Store
+
+_FORK = (
+    "Whoever went on from the newer state and whoever goes on from this one release the same people's data twice. If "
+    "that is so, or cannot be ruled out, accept the price with `tacit ledger fork`; if not, put the right files back. "
+    "Nothing was changed."
+)
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What the file says."""
+
+    store: str
+    server: str
+    epoch: int
+    seq: int
+    head: str
+
+    @classmethod
+    def of(cls, store: Store) -> Witness:
+        """The witness of the store as it is now."""
+        seq, head = store.head()
+        return cls(store.meta("id") or "", store.db.identity(), int(store.meta("epoch") or 0), seq, head)
+
+    def save(self, path: Path) -> None:
+        write(path, json.dumps(asdict(self), indent=1).encode())
+
+    @classmethod
+    def load(cls, path: Path) -> Witness | None:
+        """What the file says; None if there is none."""
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            found = json.loads(text)
+            return cls(
+                str(found["store"]), str(found["server"]), int(found["epoch"]), int(found["seq"]), str(found["head"])
+            )
+        except (ValueError, KeyError, TypeError):
+            raise StoreRefused(
+                f"Expected a witness in {path}, got a file that is none. It was changed; put the right one back, or "
+                "accept a fork with `tacit ledger fork`."
+            ) from None
+
+
+def check(store: Store, path: Path, *, fresh: bool) -> None:
+    """Refuse a store that is not the one, or is behind the one, that the witness has seen. `fresh`: made just now."""
+    seen = Witness.load(path)
+    if seen is None:
+        if fresh or store.head()[0] == 0:
+            return
+        raise StoreRefused(
+            f"Expected the witness of this store at {path}, got none: a store without it may be a copy. {_FORK}"
+        )
+    now = Witness.of(store)
+    if fresh:
+        raise StoreRefused(
+            f"Expected a store that is as old as its witness at {path}, got an empty one: the store was removed or "
+            f"replaced. {_FORK} To begin anew, remove the witness as well."
+        )
+    if seen.store != now.store:
+        raise StoreRefused(
+            f"Expected the store that the witness at {path} belongs to, got another one. Give each store a witness of "
+            "its own with --witness."
+        )
+    if seen.server != now.server:
+        raise StoreRefused(
+            "Expected the database server that the witness has seen, got another one with a copy of its data. " + _FORK
+        )
+    if now.epoch < seen.epoch or now.seq < seen.seq or (seen.seq and store.entry_hash(seen.seq) != seen.head):
+        raise StoreRefused(
+            f"Expected a store at epoch {seen.epoch} with {seen.seq} ledger entries or more, got epoch {now.epoch} "
+            f"with {now.seq}, or other entries: it was restored from a copy. {_FORK}"
+        )
