@@ -18,6 +18,7 @@ from tacit.privacy import (
     GaussianEvent,
     Guarantee,
     LaplaceEvent,
+    LatticeEvent,
     PersonEvent,
     Promise,
     Protects,
@@ -51,6 +52,7 @@ ALL = [
     RandomisedResponseEvent(1.0),
     ExponentialEvent(0.5, 2),
     LaplaceEvent(3.0, 2.0),
+    LatticeEvent(RootToeplitzEvent(3.0, 2.0, 72), step=0.01, coordinates=9, rounding=0.51),
     RootToeplitzEvent(3.0, 2.0, 72),
     WishartTreeEvent(degrees=10**6, sensitivity=2.0, nodes=11, promise_epsilon=1.0, promise_delta=0.1),
 ]

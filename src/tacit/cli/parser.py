@@ -10,12 +10,15 @@ from typing import Any, NoReturn
 from tacit._version import __version__
 from tacit.cli.audit import audit
 from tacit.cli.catalogue import environments, policies
+from tacit.cli.deployments import deployments
 from tacit.cli.frontier import frontier
 from tacit.cli.log_options import add_log_flags
 from tacit.cli.options import report_folder, whole_number
 from tacit.cli.privacy import privacy
 from tacit.cli.replay import replay
 from tacit.cli.reproduce import reproduce
+from tacit.cli.serve import keys, ledger, serve
+from tacit.cli.shuffle import add_shuffle, shuffle
 from tacit.cli.simulation import compare, run
 from tacit.cli.sweep import sweep
 from tacit.cli.warm import warm
@@ -167,10 +170,89 @@ def parser() -> argparse.ArgumentParser:
             "  tacit sweep spec.toml --engine dask --scheduler tcp://10.0.0.1:8786",
         )
     )
+    _add_service(command)
     command(
         "warm", warm, "compile policies in every environment, so that nothing has to later", "tacit warm joint-linucb"
     ).add_argument("policies", nargs="*", metavar="policy", help="see `tacit policies` (default: all of them)")
     return found
+
+
+def _add_service(command: Any) -> None:
+    sub = command(
+        "serve",
+        serve,
+        "serve decisions over HTTP: durable, and private when things go wrong",
+        "tacit serve\n"
+        "  tacit serve --new-key store.key && tacit serve --store data/tacit.db --key-file store.key\n"
+        "  tacit serve --store postgresql://tacit@localhost/tacit --port 8420",
+    )
+    _add_store(sub)
+    sub.add_argument("--host", help="the address to listen at (default: 127.0.0.1; others need a key)")
+    sub.add_argument("--port", type=whole_number, help="the port to listen at; 0: any (default: 8420)")
+    sub.add_argument("--log-requests", action="store_true", default=None, help="a line for each request, without ids")
+    sub.add_argument("--most-bytes", type=whole_number, help="of a body (default: 4194304)")
+    sub.add_argument(
+        "--test-seeds", action="store_true", default=None, help="allow seeded deployments, which protect nobody"
+    )
+    sub.add_argument("--new-key", type=Path, metavar="FILE", help="write a fresh key for a store, and stop")
+
+    sub = command(
+        "deployments",
+        deployments,
+        "make, list, show, pause, resume or delete what a running service serves",
+        "tacit deployments create front-page joint-linucb --dim 10 --epsilon 1 --delta 1e-6\n  tacit deployments list",
+        options=True,
+    )
+    sub.add_argument("what", choices=("create", "list", "show", "pause", "resume", "delete"))
+    sub.add_argument("name", nargs="?", help="of the deployment")
+    sub.add_argument("policy", nargs="?", help="see `tacit policies`; its own options are flags")
+    sub.add_argument("--url", help="of the service (default: TACIT_URL, or http://127.0.0.1:8420)")
+    sub.add_argument("--key", help="with the role admin (default: TACIT_KEY)")
+    sub.add_argument("--closes-after", type=float, metavar="SECONDS", help="how long rewards may take (default: a day)")
+    sub.add_argument(
+        "--closes-after-decisions", type=whole_number, metavar="N", help="or how many decisions later at most"
+    )
+    sub.add_argument("--default-reward", type=float, help="of a decision that closes without one (default: none)")
+    sub.add_argument("--noise", metavar="secure|float", help="how noise is drawn (default: secure)")
+    _add_set(sub)
+
+    sub = command(
+        "keys",
+        keys,
+        "add, list or remove the keys of callers, in a store that nobody serves from",
+        "tacit keys add web-shop --role decide",
+    )
+    sub.add_argument("what", choices=("add", "list", "remove"))
+    sub.add_argument("name", nargs="?", help="whose key it is")
+    sub.add_argument("--role", default="decide", metavar="decide|report|admin", help="what it may do (default: decide)")
+    _add_store(sub)
+
+    sub = command(
+        "ledger",
+        ledger,
+        "show or verify the ledger of a store, or accept the price of one that was restored or copied",
+        "tacit ledger verify\n  tacit ledger fork --store restored.db",
+    )
+    sub.add_argument("what", choices=("show", "verify", "fork"))
+    _add_store(sub)
+
+    add_shuffle(
+        command(
+            "shuffle",
+            shuffle,
+            "mix sealed reports between devices and a service, in other hands than the service",
+            "tacit shuffle shuffle-linucb --dim 5 --epsilon 1 --delta 1e-6 --horizon 10000 "
+            "--server http://127.0.0.1:8420 --deployment news",
+            options=True,
+        )
+    )
+
+
+def _add_store(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--config", type=Path, metavar="FILE", help="options in TOML; flags and TACIT_… win over it")
+    sub.add_argument("--store", metavar="URL", help="a file, or postgresql://… (default: tacit.db)")
+    sub.add_argument("--key-file", metavar="FILE", help="what the store is sealed with (default: TACIT_STORE_KEY)")
+    sub.add_argument("--witness", metavar="FILE", help="outside the store (default: beside it)")
 
 
 _REPORT = "write a page with charts, tables, cards and settings into this folder, and PNG, SVG and CSV beside it"

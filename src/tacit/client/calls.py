@@ -73,7 +73,7 @@ class Call(Generic[T]):
     """One request, and how its answer is read."""
 
     method: str
-    path: str
+    path: str = field(repr=False)  #: may hold the id of a person
     read: Callable[[Answer], T]
     body: Mapping[str, Any] | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -174,7 +174,11 @@ def _on_lattice(event: LatticeEvent, mu: float, releases: int) -> float:
 
 @singledispatch
 def _holding(event: Any, rounds: int) -> int:
-    """How many releases may hold one of k rows: each of these may be rounded otherwise."""
+    """How many releases may hold one of k rows, in either world: each of these may be rounded otherwise.
+
+    Twice as many as hold them in one: a row that comes at another time leaves some and enters others. Never more than
+    there are.
+    """
     releases: int = event.releases
     return releases
 
@@ -186,12 +190,12 @@ def _(_event: GaussianEvent, _rounds: int) -> int:
 
 @_holding.register
 def _(_event: SegmentsEvent, rounds: int) -> int:
-    return rounds
+    return 2 * rounds
 
 
 @_holding.register
 def _(event: TreeEvent, rounds: int) -> int:
-    return rounds * event.nodes
+    return 2 * rounds * event.nodes
 
 
 @price.register

@@ -390,7 +390,7 @@ class Deciding(Standing):
         """Forget what is pending of a person; how many decisions that was. The count of rounds stays, as a hash."""
         if self.people is None:
             raise BadInput(
-                "Expected a deployment that knows persons, got one whose unit is the round: nothing in it names anybody."
+                "Expected a deployment that knows persons, got one whose unit is the round: it knows nobody."
             )
         self.flush()
         found = self.store.pending_of(self.uid, self.secret.person(person))

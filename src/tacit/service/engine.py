@@ -12,6 +12,7 @@ the store holds is what happened, also when the answer to the commit was lost.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import secrets
 import time
@@ -28,6 +29,7 @@ from tacit.errors import BadInput, StoreRefused, StoreUnavailable, TacitError, U
 from tacit.service import chain, settings, standing
 from tacit.service.database import connect
 from tacit.service.deciding import PORTION, CommitFirst, Deciding
+from tacit.service.logs import place_of
 from tacit.service.reporting import Reporting
 from tacit.service.sealing import Sealer
 from tacit.service.standing import Standing
@@ -191,6 +193,9 @@ class Engine:
         for found in self.deployments.values():
             if isinstance(found, Deciding):
                 found.live.warm()
+        # The compiler's many objects stay for ever: looking through them for garbage would stop everything for 0.1 s.
+        gc.collect()
+        gc.freeze()
         self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._sweep())]
         if self.shared:
             self._tasks.append(asyncio.create_task(self._watch()))
@@ -291,7 +296,7 @@ class Engine:
         """Nobody is acknowledged, and the store says what is true."""
         self.available = False
         if not isinstance(problem, StoreUnavailable):
-            _log.error("transaction failed: %s", type(problem).__name__)
+            _log.error({"transaction failed": type(problem).__name__, "where": place_of(problem)})
         waiting = [*done, *self._queue]
         self._queue.clear()
         for work in waiting:
@@ -332,7 +337,7 @@ class Engine:
         try:
             await loop.run_in_executor(self._thread, self._tell_witness)
         except (OSError, TacitError) as problem:
-            _log.warning("witness not written: %s", type(problem).__name__)
+            _log.warning({"witness not written": type(problem).__name__})
 
     def _tell_witness(self) -> None:
         self.store.grown = False
@@ -440,6 +445,7 @@ class Engine:
         found = await self.submit(run)
         if isinstance(found, Deciding):
             await loop.run_in_executor(None, found.live.warm)
+            gc.freeze()
         return found
 
     async def set_state(self, name: str, state: str) -> Standing:

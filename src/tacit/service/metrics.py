@@ -71,7 +71,7 @@ class Metrics:
             return None if not ordered else round(1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3)
 
         now = int(time.monotonic())
-        counts = {second: count for second, count in self._per_second}
+        counts = {one[0]: one[1] for one in self._per_second}
         return {
             "total": self.total,
             "errors": self.errors,

@@ -41,6 +41,7 @@ class Mixing:
         self._shuffler = SealedShuffler(config)
         self._client, self._deployment = client, deployment
         self._agreed = False
+        self._leaving: dict[str, Any] | None = None  # the batch that is on its way
         self._full = asyncio.Event()
         self._still = asyncio.Event()  # no batch is on its way
         self._still.set()
@@ -73,9 +74,15 @@ class Mixing:
             )
         stage = self._shuffler.stage
         self._shuffler.add(report)
-        if self._shuffler.ready:
-            self._full.set()
+        self._leave()
         return stage
+
+    def _leave(self) -> None:
+        """Send a full batch on its way, if no other is."""
+        if self._leaving is None and self._shuffler.ready:
+            self._leaving = self._shuffler.batch()
+            self._full.set()
+            self._still.clear()
 
     # In the background ----------------------------------------------------------------------------------------------
 
@@ -107,10 +114,11 @@ class Mixing:
             except TimeoutError:
                 await self._look()
             self._full.clear()
-            while self._shuffler.ready:
-                self._still.clear()
-                await self._deliver(self._shuffler.batch())
-                self._still.set()
+            while self._leaving is not None:
+                await self._deliver(self._leaving)
+                self._leaving = None
+                self._leave()
+            self._still.set()
 
     async def _agree(self) -> None:
         """Compare contracts and learn the server's stage, however long it takes to be answered."""

@@ -60,9 +60,9 @@ def resolution(*, weight: float, rows: int, releases: int, deviation: float) -> 
 
     `weight` bounds how many rows' worth one released number is, `rows` how many rows there are, `deviation` is the
     scale of the noise over the sensitivity. Noise and sums must stay below what doubles hold, and what pairs of doubles
-    lose, (rows/4 + releases + 5)·2⁻¹⁰³·rows·steps, below a hundredth of a step.
+    lose, (rows + releases + 8)·2⁻¹⁰³·rows·steps, below a hundredth of a step.
     """
-    lost = 103 - 7 - math.log2((rows / 4 + releases + 5) * rows)
+    lost = 103 - 8 - math.log2((rows + releases + 8) * rows)
     bits = min(
         _FINEST,
         math.floor(math.log2(_LARGEST) - math.log2(weight) - 1e-6),

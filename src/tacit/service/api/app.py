@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,9 +19,10 @@ from tacit._version import __version__
 from tacit.errors import TacitError
 from tacit.service import api_page, dashboard
 from tacit.service.api import failures
+from tacit.service.api.fast import Fast, respond
 from tacit.service.api.roles import Keys
 from tacit.service.api.routes import V1, health, prometheus, status
-from tacit.service.api.types import Error
+from tacit.service.api.types import Error, Failed
 from tacit.service.engine import Engine
 from tacit.service.metrics import Metrics
 
@@ -73,7 +73,7 @@ def application(
         request_max_body_size=most_bytes,
         logging_config=None,
     )
-    return Shell(app, metrics, most_bytes, log_requests)
+    return Shell(app, Fast(engine, keys, most_bytes), metrics, most_bytes, log_requests)
 
 
 class _Page(OpenAPIRenderPlugin):
@@ -86,8 +86,9 @@ class _Page(OpenAPIRenderPlugin):
 class Shell:
     """Around the application: the time each request took, and bodies that are refused unread."""
 
-    def __init__(self, app: Litestar, metrics: Metrics, most_bytes: int, log_requests: bool) -> None:
+    def __init__(self, app: Litestar, fast: Fast, metrics: Metrics, most_bytes: int, log_requests: bool) -> None:
         self.app = app
+        self._fast = fast
         self.metrics = metrics
         self._most = most_bytes
         self._log = log_requests
@@ -105,10 +106,15 @@ class Shell:
             await send(message)
 
         try:
+            place = self._fast.takes(scope)
             if self._too_large(scope):
-                await _refuse(
-                    counted, 413, Error("too_large", f"Expected a body of at most {self._most:,} bytes, got more.")
+                await respond(
+                    counted,
+                    413,
+                    Failed(Error("too_large", f"Expected a body of at most {self._most:,} bytes, got more.")),
                 )
+            elif place is not None:
+                await self._fast.answer(place, scope, receive, counted)
             else:
                 await self.app(scope, receive, counted)  # type: ignore[arg-type]
         finally:
@@ -116,7 +122,7 @@ class Shell:
             self.metrics.observe(what, status, seconds)
             if self._log or status >= 500:
                 # What was asked for and how it ended: no address, no id, no header, nothing of a body.
-                _log.info(json.dumps({"what": what, "status": status, "ms": round(1000 * seconds, 2)}))
+                _log.info({"what": what, "status": status, "ms": round(1000 * seconds, 2)})
 
     def _too_large(self, scope: Scope) -> bool:
         for name, value in scope["headers"]:
@@ -154,14 +160,3 @@ def _what(method: str, path: str) -> str:
     if len(parts) == 4 and parts[2] == "persons":
         return f"{method} person"
     return f"{method} {parts[0]}" if parts[0] in ("deployments", "status") else "other"
-
-
-async def _refuse(send: Send, status: int, error: Error) -> None:
-    _, body = failures.encoded((status, error))
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

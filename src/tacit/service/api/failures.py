@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import traceback
-from pathlib import Path
+import re
+from typing import Any
 
-import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
@@ -27,6 +25,7 @@ from tacit.errors import (
     UnknownName,
 )
 from tacit.service.api.types import Error, Failed
+from tacit.service.logs import place_of
 
 _log = logging.getLogger("tacit.service")
 
@@ -44,6 +43,8 @@ _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
     (PrivacyRefusal, 403, "privacy_refusal"),
     (StoreUnavailable, 503, "unavailable"),
 )
+#: Where, in the words of msgspec: names of fields and numbers of places, which are ours.
+_PLACE = re.compile(r"- at `\$([.\[\]a-z0-9_]*)`$")
 _CODES = {
     400: "bad_request",
     401: "no_key",
@@ -66,13 +67,21 @@ def described(problem: TacitError) -> tuple[int, Error]:
     return 500, Error("internal", "Expected to do this, and could not. Nothing was acknowledged.")
 
 
-def on_tacit_error(_: Request[object, object, object], problem: TacitError) -> Response[Failed]:
+def bad_body(problem: Exception) -> Error:
+    """A body that is not what the types say: where, and not what was there instead."""
+    found = _PLACE.search(str(problem))
+    field = None if found is None else found[1].lstrip(".") or None
+    message = f"Expected {field or 'the body'} as documented at /docs, got something else: it was not read."
+    return Error("bad_request", message, field)
+
+
+def on_tacit_error(_: Request[Any, Any, Any], problem: TacitError) -> Response[Failed]:
     """What tacit raised on purpose."""
     status, error = described(problem)
     return Response(Failed(error), status_code=status)
 
 
-def on_http_error(_: Request[object, object, object], problem: HTTPException) -> Response[Failed]:
+def on_http_error(_: Request[Any, Any, Any], problem: HTTPException) -> Response[Failed]:
     """What the framework refused: a body that is not what the types say, an address there is nothing at."""
     status = problem.status_code
     code = _CODES.get(status, "refused" if status < 500 else "internal")
@@ -96,16 +105,8 @@ def on_http_error(_: Request[object, object, object], problem: HTTPException) ->
     return Response(Failed(Error(code, message, field)), status_code=status, headers=problem.headers or {})
 
 
-def on_any_error(_: Request[object, object, object], problem: Exception) -> Response[Failed]:
+def on_any_error(_: Request[Any, Any, Any], problem: Exception) -> Response[Failed]:
     """A mistake of ours: its text may hold anything, so only its kind and its place are logged."""
-    frames = traceback.extract_tb(problem.__traceback__)[-3:]
-    where = ", ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
-    _log.error(json.dumps({"unexpected": type(problem).__name__, "where": where}))
+    _log.error({"unexpected": type(problem).__name__, "where": place_of(problem)})
     error = Error("internal", "Expected to do this, and could not. Nothing was acknowledged.")
     return Response(Failed(error), status_code=500)
-
-
-def encoded(status_error: tuple[int, Error]) -> tuple[int, bytes]:
-    """The same for code below the framework."""
-    status, error = status_error
-    return status, msgspec.json.encode(Failed(error))

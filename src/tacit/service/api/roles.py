@@ -20,6 +20,7 @@ from litestar.handlers.base import BaseRouteHandler
 
 from tacit._validate import one_of
 from tacit.errors import BadInput
+from tacit.service.api.types import Error
 from tacit.service.store import Store
 
 ROLES = ("decide", "report", "admin")
@@ -61,21 +62,27 @@ class Keys:
         return found
 
 
+def refusal(keys: Keys, header: str | None, *roles: str) -> tuple[int, Error] | None:
+    """Why whoever sends this header may not do what these roles, or admin, may; None if they may."""
+    role = keys.role(header)
+    if role == "admin" or role in roles:
+        return None
+    if role is None:
+        text = "Expected a key of this service, got none or another. Send Authorization: Bearer KEY."
+        return 401, Error("no_key", text)
+    wanted = " or ".join(sorted({*roles, "admin"}))
+    return 403, Error("wrong_role", f"Expected a key with the role {wanted}, got one with the role {role}.")
+
+
 def needs(*roles: str) -> Any:
     """A guard: one of these roles, or admin."""
 
     async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-        keys: Keys = connection.app.state.callers
-        if not keys:
-            return
-        role = keys.role(connection.headers.get("authorization"))
-        if role is None:
-            raise NotAuthorizedException(
-                "Expected a key of this service, got none or another. Send Authorization: Bearer KEY.",
-                headers={"WWW-Authenticate": "Bearer"},
-            )
-        if role != "admin" and role not in roles:
-            wanted = " or ".join(sorted({*roles, "admin"}))
-            raise PermissionDeniedException(f"Expected a key with the role {wanted}, got one with the role {role}.")
+        found = refusal(connection.app.state.callers, connection.headers.get("authorization"), *roles)
+        if found is not None:
+            status, error = found
+            if status == 401:
+                raise NotAuthorizedException(error.message, headers={"WWW-Authenticate": "Bearer"})
+            raise PermissionDeniedException(error.message)
 
     return guard

@@ -19,9 +19,8 @@ from tacit.errors import BadInput, TacitError
 from tacit.service import settings
 from tacit.service.api import types
 from tacit.service.api.failures import described
+from tacit.service.api.fast import decided, deciding, rewarded
 from tacit.service.api.roles import needs
-from tacit.service.deciding import Decided, Deciding
-from tacit.service.deciding import Request as Wanted
 from tacit.service.engine import Engine
 from tacit.service.metrics import Metrics
 from tacit.service.reporting import Reporting
@@ -91,16 +90,6 @@ def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
 def _card(found: Standing) -> types.Card:
     card = found.card()
     return types.Card(card.text(), card.to_dict())
-
-
-def _deciding(engine: Engine, name: str) -> Deciding:
-    found = engine.find(name)
-    if not isinstance(found, Deciding):
-        raise BadInput(
-            f"Expected a deployment that decides, got one of {found.config.slug}, whose people decide on their own "
-            "devices. Use its view and its reports."
-        )
-    return found
 
 
 def _reporting(engine: Engine, name: str) -> Reporting:
@@ -248,23 +237,6 @@ async def remove(request: Asking, name: Name) -> None:
 # Decisions and rewards ------------------------------------------------------------------------------------------------
 
 
-def _wanted(found: Deciding, ask: types.Ask) -> Wanted:
-    actions = ask.actions
-    rows = found.check(None if actions is None else [action.features for action in actions])
-    return Wanted(rows, ask.person, ask.key)
-
-
-def _decision(ask: types.Ask, found: Decided) -> types.Decision:
-    actions = ask.actions
-    if actions is None:
-        action = str(found.index)
-    elif found.index < len(actions):
-        action = actions[found.index].id
-    else:
-        raise BadInput("Expected the same actions under the same key, got fewer. Use a new key for a new decision.")
-    return types.Decision(found.decision, action, found.index, found.view)
-
-
 @post(
     "/deployments/{name:str}/decisions",
     guards=[needs("decide")],
@@ -278,9 +250,8 @@ def _decision(ask: types.Ask, found: Decided) -> types.Decision:
 async def decide(request: Asking, name: Name, data: types.Ask) -> Response[types.Decision]:
     """The action to take, from the published view. Answered when the decision is durable."""
     engine = _engine(request)
-    found = _deciding(engine, name)
-    made = await engine.submit(partial(found.decide, _wanted(found, data), engine.now()))
-    return Response(_decision(data, made), status_code=200 if made.repeated else 201)
+    repeated, answer = await decided(engine, deciding(engine, name), data)
+    return Response(answer, status_code=200 if repeated else 201)
 
 
 @post(
@@ -293,12 +264,11 @@ async def decide(request: Asking, name: Name, data: types.Ask) -> Response[types
 async def decide_many(request: Asking, name: Name, data: types.Asks) -> types.Decisions:
     """Each is decided or refused by itself; answers are in the order of what was asked."""
     engine = _engine(request)
-    found = _deciding(engine, name)
+    found = deciding(engine, name)
 
     async def one(ask: types.Ask) -> types.DecisionOrError:
         try:
-            made = await engine.submit(partial(found.decide, _wanted(found, ask), engine.now()))
-            answer = _decision(ask, made)
+            _, answer = await decided(engine, found, ask)
         except TacitError as problem:
             return types.DecisionOrError(error=described(problem)[1])
         return types.DecisionOrError(answer.decision, answer.action, answer.index, answer.view)
@@ -319,11 +289,9 @@ async def reward(
     identity: Annotated[str, Parameter(description="The id the decision came with.", max_length=64, min_length=1)],
     data: types.Reward,
 ) -> types.Rewarded:
-    """What a decision earned, once: the same reward may be sent again, another one is refused. Answered when durable."""
+    """What a decision earned, once: the same may be sent again, another one is refused. Answered when durable."""
     engine = _engine(request)
-    found = _deciding(engine, name)
-    closed = await engine.submit(partial(found.reward, identity, data.value, engine.now()))
-    return types.Rewarded(identity, closed)
+    return await rewarded(engine, deciding(engine, name), identity, data.value)
 
 
 @put(
@@ -336,14 +304,14 @@ async def reward(
 async def reward_many(request: Asking, name: Name, data: types.Rewards) -> types.RewardAnswers:
     """Each counts or is refused by itself; answers are in the order of what was sent."""
     engine = _engine(request)
-    found = _deciding(engine, name)
+    found = deciding(engine, name)
 
     async def one(item: types.RewardFor) -> types.RewardedOrError:
         try:
-            closed = await engine.submit(partial(found.reward, item.decision, item.value, engine.now()))
+            answer = await rewarded(engine, found, item.decision, item.value)
         except TacitError as problem:
             return types.RewardedOrError(item.decision, error=described(problem)[1])
-        return types.RewardedOrError(item.decision, closed=closed)
+        return types.RewardedOrError(item.decision, closed=answer.closed)
 
     return types.RewardAnswers(list(await asyncio.gather(*map(one, data.rewards))))
 
@@ -363,7 +331,7 @@ async def erase(
 ) -> types.Erased:
     """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned."""
     engine = _engine(request)
-    found = _deciding(engine, name)
+    found = deciding(engine, name)
     erased = await engine.submit(partial(found.erase, person, engine.now()))
     return types.Erased(erased, "a keyed hash and a count of rounds, so that the limit holds", _ERASED)
 
@@ -392,8 +360,8 @@ async def view(request: Asking, name: Name) -> Response[dict[str, Any]]:
     tag = f'"{found.uid}-{found.version}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == tag:
-        return Response(content=b"", status_code=304, headers=headers, media_type=MediaType.JSON)  # type: ignore[return-value]
-    return Response(content=msgspec.Raw(found.view_text().encode()), headers=headers)  # type: ignore[return-value]
+        return Response(b"", status_code=304, headers=headers, media_type=MediaType.JSON)  # type: ignore[arg-type]
+    return Response(msgspec.Raw(found.view_text().encode()), headers=headers)  # type: ignore[arg-type]
 
 
 @get(

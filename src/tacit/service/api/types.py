@@ -1,4 +1,4 @@
-"""What is sent and answered. Bounds stand in the types, so that they are checked before anything else and documented."""
+"""What is sent and answered. Bounds stand in the types: they are checked before anything else, and documented."""
 
 from __future__ import annotations
 

@@ -1,0 +1,114 @@
+"""`tacit serve`, `tacit keys` and `tacit ledger`: what is done where the store is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from tacit.cli.options import print_json
+from tacit.errors import BadInput
+
+if TYPE_CHECKING:
+    from tacit.service.serving import Serving
+
+_FLAGS = ("store", "host", "port", "key_file", "witness", "log_requests", "test_seeds", "most_bytes")
+
+
+def _serving(parsed: argparse.Namespace) -> Serving:
+    try:
+        from tacit.service.serving import Serving
+    except ImportError as problem:
+        raise BadInput(
+            f"Expected the packages of the service, got none of the name {problem.name}. Install them with "
+            "pip install 'tacit[serve]'."
+        ) from None
+    flags = {name: getattr(parsed, name, None) for name in _FLAGS}
+    return Serving.read(parsed.config, os.environ, flags)
+
+
+def serve(parsed: argparse.Namespace, _: list[str]) -> int:
+    """`tacit serve`."""
+    if parsed.new_key is not None:
+        from tacit.service.serving import new_key_file
+
+        new_key_file(parsed.new_key)
+        print(f"key     {parsed.new_key}  (keep it apart from the store and its backups)")
+        return 0
+    settings = _serving(parsed)
+    from tacit.service.serving import run
+
+    run(settings, say=lambda line: print(line, flush=True))
+    return 0
+
+
+def keys(parsed: argparse.Namespace, _: list[str]) -> int:
+    """`tacit keys add|list|remove`."""
+    from tacit.service.api.roles import new_key
+    from tacit.service.serving import open_for
+
+    opened = open_for(_serving(parsed))
+    store = opened.store
+    try:
+        store.db.begin()
+        if parsed.what == "add":
+            if parsed.name is None:
+                raise BadInput("Expected a name for the key, got none: tacit keys add NAME --role decide.")
+            made = new_key(store, parsed.name, parsed.role)
+            facts: dict[str, Any] = {"name": parsed.name, "role": parsed.role, "key": made}
+        elif parsed.what == "remove":
+            if parsed.name is None or not store.remove_api_key(parsed.name):
+                raise BadInput("Expected the name of a key, got one there is none of. `tacit keys list` lists them.")
+            facts = {"removed": parsed.name}
+        else:
+            facts = {"keys": [{"name": name, "role": role} for name, role, _ in store.api_keys()]}
+        store.db.commit()
+    finally:
+        store.db.rollback()
+        store.db.close()
+    if parsed.json:
+        print_json(facts)
+    elif parsed.what == "add":
+        print(
+            f"{facts['key']}\nShown once; stored is a hash. Send it as Authorization: Bearer KEY (role {parsed.role})."
+        )
+    elif parsed.what == "remove":
+        print(f"removed {parsed.name}")
+    else:
+        for one in facts["keys"]:
+            print(f"{one['role']:<8}{one['name']}")
+        if not facts["keys"]:
+            print("No keys: only loopback is served.")
+    return 0
+
+
+def ledger(parsed: argparse.Namespace, _: list[str]) -> int:
+    """`tacit ledger show|verify|fork`, on a store that nobody serves from."""
+    from tacit.service import chain
+    from tacit.service.serving import open_for
+
+    opened = open_for(_serving(parsed), fork=parsed.what == "fork")
+    store = opened.store
+    try:
+        seq, head = chain.verify(store)
+        entries = store.entries()
+    finally:
+        store.db.close()
+    facts: dict[str, Any] = {"entries": seq, "head": head}
+    if parsed.what == "show":
+        facts["ledger"] = [{"number": number, **entry, "hash": digest} for number, _, entry, digest in entries]
+    if parsed.what == "fork":
+        facts["deployments"] = [
+            {"name": one.name, "copies": one.copies, "guarantee": str(one.guarantee)}
+            for one in opened.deployments.values()
+        ]
+    if parsed.json:
+        print_json(facts)
+        return 0
+    for entry in facts.get("ledger", ()):
+        what = {"charged": f"charged epsilon = {entry.get('epsilon')}", "release": f"release {entry.get('release')}"}
+        print(f"{entry['number']:>6}  {what.get(entry['kind'], entry['kind']):<36}{entry['hash'][:16]}…")
+    for one in facts.get("deployments", ()):
+        print(f"{one['name']}: {one['copies']} copies are priced together now. {one['guarantee']}")
+    print(f"{seq:,} entries, unbroken; head {head}")
+    return 0

@@ -1,0 +1,177 @@
+"""`tacit serve` as a process: settings from a file, the environment and flags; a graceful end."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import secrets
+import socket
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from tacit._validate import known
+from tacit.errors import BadInput
+from tacit.service import logs
+from tacit.service.api.app import MOST_BYTES, application
+from tacit.service.api.roles import Keys
+from tacit.service.engine import Engine, Opened, open_store
+from tacit.service.sealing import KEY_VARIABLE, read_key
+
+PORT = 8420
+#: The environment's name for an option: TACIT_STORE, TACIT_PORT, …
+_PREFIX = "TACIT_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """Options of the service. A flag wins over the environment, which wins over the file."""
+
+    store: str = "tacit.db"  #: a file, or postgresql://…
+    host: str = "127.0.0.1"
+    port: int = PORT
+    key_file: str | None = None  #: what the store is sealed with; else TACIT_STORE_KEY, else nothing is sealed
+    witness: str | None = None  #: default: beside the store
+    log_requests: bool = False
+    most_bytes: int = MOST_BYTES
+    test_seeds: bool = False
+
+    @classmethod
+    def read(cls, file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Serving:
+        """All three together."""
+        found = cls()
+        if file is not None:
+            found = found._with(_from_file(file), f"in {file}")
+        names = [field.name for field in fields(cls)]
+        given = {name: environment[_PREFIX + name.upper()] for name in names if environment.get(_PREFIX + name.upper())}
+        found = found._with(given, "in the environment")
+        return found._with({name: value for name, value in flags.items() if value is not None}, "among the flags")
+
+    def _with(self, given: Mapping[str, Any], where: str) -> Serving:
+        kinds = {field.name: str(field.type) for field in fields(self)}
+        values = {}
+        for name, value in given.items():
+            known(f"option {where}", name, kinds, see=f"The options: {', '.join(kinds)}.")
+            values[name] = _typed(name, kinds[name], value, where)
+        return replace(self, **values)
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise BadInput(f"Expected settings in TOML in {path}, got: {problem}.") from None
+
+
+def _typed(name: str, kind: str, value: Any, where: str) -> Any:
+    if kind == "bool":
+        if isinstance(value, bool):
+            return value
+        words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+        if isinstance(value, str) and value.lower() in words:
+            return words[value.lower()]
+        raise BadInput(f"Expected {name} {where} to be true or false, got something else.")
+    if kind == "int":
+        try:
+            return int(value)
+        except (TypeError, ValueError):
+            raise BadInput(f"Expected {name} {where} to be a whole number, got something else.") from None
+    return str(value)
+
+
+def new_key_file(path: Path) -> None:
+    """A fresh key for the store, in a new file that its owner alone can read."""
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        raise BadInput(
+            f"Expected a path where nothing is yet, got {path}, which exists. A key is never overwritten."
+        ) from None
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_hex(32) + "\n")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def open_for(serving: Serving, *, fork: bool = False) -> Opened:
+    """The store of these settings."""
+    key = read_key(None if serving.key_file is None else Path(serving.key_file))
+    witness = None if serving.witness is None else Path(serving.witness)
+    return open_store(serving.store, key=key, witness=witness, fork=fork)
+
+
+def run(serving: Serving, say: Callable[[str], None]) -> None:
+    """Serve until told to stop: SIGTERM and SIGINT finish what was accepted and let go of the store."""
+    try:
+        import uvicorn
+    except ImportError:
+        raise BadInput(
+            "Expected uvicorn for `tacit serve`, got none. Install it with pip install 'tacit[serve]'."
+        ) from None
+    opened = open_for(serving)
+    keys = Keys(opened.store.api_keys())
+    if not keys and not is_loopback(serving.host):
+        opened.store.db.close()
+        raise BadInput(
+            f"Expected a key before anybody but this machine is served, got none and host {serving.host}. Make one "
+            "with `tacit keys add NAME --role admin`, or serve on 127.0.0.1."
+        )
+    logs.set_up()
+    engine = Engine(opened)
+    app = application(
+        engine, keys, allow_seed=serving.test_seeds, most_bytes=serving.most_bytes, log_requests=serving.log_requests
+    )
+    bound = _bind(serving)
+    _announce(say, serving, bound.getsockname()[1], opened, keys)
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=10,
+        limit_concurrency=None,
+        backlog=2048,
+        lifespan="on",
+    )
+    asyncio.run(_until_stopped(uvicorn.Server(config), bound))
+
+
+async def _until_stopped(server: Any, bound: socket.socket) -> None:
+    await server.serve(sockets=[bound])
+
+
+def _bind(serving: Serving) -> socket.socket:
+    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((serving.host, serving.port))
+    except OSError as problem:
+        raise BadInput(
+            f"Expected to listen on {serving.host}:{serving.port}, got: {problem.strerror}. Choose another --port."
+        ) from None
+    return found
+
+
+def _announce(say: Callable[[str], None], serving: Serving, port: int, opened: Opened, keys: Keys) -> None:
+    sealed = "sealed" if opened.master is not None else f"not sealed: give --key-file, or set {KEY_VARIABLE}"
+    who = "keys are needed" if keys else "no keys: only this machine is served, and may do everything"
+    host = f"[{serving.host}]" if ":" in serving.host else serving.host
+    place = serving.store if "://" not in serving.store else serving.store.split("://")[0]
+    say(f"tacit serves on http://{host}:{port}  (/docs, /health, /metrics, dashboard at /)")
+    say(f"store   {place} ({sealed})")
+    say(f"access  {who}")
+    if serving.test_seeds:
+        say("TEST SEEDS ARE ALLOWED: a seeded deployment protects nobody, and its card says so.")
