@@ -7,7 +7,7 @@ PLAIN  := $(VENV)/.installed
 
 PEERS  := .venv-peers
 
-.PHONY: demo test test-long lint bench bench-peers docs format constraints clean
+.PHONY: demo test test-long lint bench bench-peers bench-serve docs format constraints clean
 
 demo: $(PLAIN)
 	$(BIN)/tacit frontier joint-linucb --environment table --data digits --projection 4 --measure reward \
@@ -35,6 +35,9 @@ bench: $(STAMP)
 # Other libraries have pins of their own: they get an environment of their own.
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python -m benchmarks.peers --write docs/results/peers.md
+
+bench-serve: $(STAMP)
+	$(BIN)/python -m benchmarks.serve
 
 docs: $(STAMP)
 	$(BIN)/python docs/make_site.py site

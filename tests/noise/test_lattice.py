@@ -41,7 +41,7 @@ def test_draws_follow_the_discrete_law(scale):
 
 
 def test_the_fit_rejects_a_tenth_less_noise():
-    assert fit(discrete_gaussians(2.7)(COUNT), 3.0) < UNSEEDED_LEVEL
+    assert fit(discrete_gaussians(2.7)(5 * COUNT), 3.0) < UNSEEDED_LEVEL
 
 
 def test_wide_noise_is_normal_to_the_eye_and_whole():

@@ -47,7 +47,7 @@ def exact_delta(scale: float, shift: int, epsilon: float) -> float:
     for start in range(-reach, reach + 1, 2**20):
         k = np.arange(start, min(start + 2**20, reach + 1), dtype=float)
         probability = np.exp(-k * k / (2 * scale * scale))
-        # ln(e^ε·P(k + shift)/P(k))
+        # The log of how much likelier the shifted one is, e^ε included.
         excess = epsilon - shift * (2 * k + shift) / (2 * scale * scale)
         total += float((probability * np.where(excess < 0, -np.expm1(np.minimum(excess, 0.0)), 0.0)).sum())
         mass += float(probability.sum())

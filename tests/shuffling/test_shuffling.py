@@ -325,6 +325,24 @@ def test_a_shuffler_begins_where_the_server_stands_and_follows_it(monkeypatch):
         await shuffler.until(lambda: shuffler.mixing.stage == 2)
 
 
+def test_an_old_view_of_the_server_drops_nothing(monkeypatch):
+    """One of several processes may still answer with the view before: the batch that is being filled stays."""
+    monkeypatch.setattr(mixture, "_LOOK", 0.005)
+    service = Pretended(COUNTS)
+    old = httpx.Response(200, json=service.server.view())
+
+    @shuffled(COUNTS, service=service)
+    async def _(shuffler):
+        for report in shuffler.sealed():
+            await shuffler.post(report)
+        await shuffler.until(lambda: service.server.stage == 1)
+        await shuffler.until(shuffler.mixing._still.is_set)
+        service.refuse(3, old)
+        await shuffler.post(shuffler.sealed(1, seed=2, stage=1)[0])
+        await shuffler.until(lambda: not service.failures)
+        assert (shuffler.mixing.stage, len(shuffler.mixing._shuffler._ids)) == (1, 1)
+
+
 def test_a_second_batch_waits_for_the_first():
     """Nobody honest is that early. Whoever is gets no room beyond one batch."""
 

@@ -101,7 +101,7 @@ class Learner:
         if seed is None:
             draws = plan.draws
             self._noise = tape(
-                _room(max(draws.choose_normals, draws.learn_normals + draws.first_normals)),
+                tape_room(max(draws.choose_normals, draws.learn_normals + draws.first_normals)),
                 max(_TAPE, draws.choose_uniforms, draws.learn_uniforms + draws.first_uniforms),
             )
         else:
@@ -484,7 +484,7 @@ class Learner:
         self.__reduce__()
 
 
-def _room(normals: int) -> int:
+def tape_room(normals: int) -> int:
     """So many whole calls that there is nothing left over to be thrown away: discrete noise takes 14 µs a number."""
     return normals * max(1, _TAPE // normals) if normals else _TAPE
 

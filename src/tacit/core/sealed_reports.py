@@ -251,7 +251,7 @@ class SealedShuffler(Shuffler):
             if stage != self._stage:
                 self._stage = stage
                 self._begin()
-            if stage != self._left[0]:
+            if stage > self._left[0]:
                 self._left = (-1, frozenset())
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ front to back. A value that has been read is overwritten, and a tape that runs o
 
 A normal number is the quantile of a 64-bit uniform: one sign bit, and 63 bits for the tail probability, which resolve
 the tail to 9.1 standard deviations. These are double-precision numbers, not a discrete mechanism: the card says so.
+For whole numbers of an exact law, which `refill` lays out as well, see `lattice`.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ def open_store(url: str, *, key: bytes | None, witness: Path | None = None, fork
 def make(store: Store, row: Deployment, master: bytes | None) -> Standing:
     """The deployment of a row, with nothing read but the row."""
     sealer, shared = Sealer(master, row.uid), not store.db.inline
-    plan = settings.Asked.from_json(row.settings)
-    kind = Deciding if settings.takes(plan.config().plan()) == "decisions" else Reporting
+    config = settings.Asked.from_json(row.settings).config()
+    kind = Deciding if settings.takes(config) == "decisions" else Reporting
     return kind(store, row, sealer, shared=shared)
 
 
@@ -199,6 +199,13 @@ class Engine:
         self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._sweep())]
         if self.shared:
             self._tasks.append(asyncio.create_task(self._watch()))
+        self._tasks.append(asyncio.create_task(self._warm_noise()))
+
+    async def _warm_noise(self) -> None:
+        """Load samplers while the first decisions are being made."""
+        for found in list(self.deployments.values()):
+            if isinstance(found, Deciding):
+                await asyncio.get_running_loop().run_in_executor(None, found.live.warm_noise)
 
     async def stop(self) -> None:
         """Finish what has been accepted, and let go of the store."""

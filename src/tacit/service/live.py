@@ -7,6 +7,7 @@ here can be read again from the store at any time; whoever changes it writes it 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from tacit._kernel import entry
 from tacit._types import Floats
 from tacit.core.inputs import not_finite
-from tacit.core.learner import POLICY
+from tacit.core.learner import POLICY, tape_room
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import (
@@ -29,7 +30,7 @@ from tacit.core.round import (
 from tacit.core.slate import Slate, slate
 from tacit.core.state import leaves
 from tacit.errors import BadInput
-from tacit.noise import Source, refill, stream, tape
+from tacit.noise import Source, discrete_gaussians, refill, stream, tape
 
 #: A tape is laid out for at least so many numbers at a time.
 _TAPE = 256
@@ -63,7 +64,7 @@ class Live:
         if self._seed is not None:
             return stream(self._seed, 0, POLICY)
         return tape(
-            max(_TAPE, draws.choose_normals, draws.learn_normals + draws.first_normals),
+            tape_room(max(draws.choose_normals, draws.learn_normals + draws.first_normals)),
             max(_TAPE, draws.choose_uniforms, draws.learn_uniforms + draws.first_uniforms),
         )
 
@@ -112,8 +113,14 @@ class Live:
             if len(self._slates) >= _SLATES:
                 self._slates.clear()
             room = self._slates[rows.shape[0]] = slate(self.dim, rows.shape[0])
-        if self._seed is None:
-            refill(self._noise, self.plan.draws.choose_normals, self.plan.draws.choose_uniforms)
+        draws = self.plan.draws
+        if self._seed is None and (draws.choose_normals or draws.choose_uniforms):
+            refill(
+                self._noise,
+                draws.choose_normals,
+                draws.choose_uniforms,
+                self._draw if draws.choose_normals else None,
+            )
         arguments = (self.plan.params, self.published, rows, room, self._noise)
         if self._choose is None:
             self._choose = entry(choose_checked, *arguments)
@@ -123,9 +130,7 @@ class Live:
         return arm
 
     def absorb(self, row: Floats, reward: float) -> None:
-        """A row into the exact sums; the clock stays where it is."""
-        if self._seed is None:
-            self._lay_out()
+        """A row into the exact sums; the clock stays where it is, and nothing is drawn."""
         arguments = (self.plan.params, self.vault, self.view, row, reward, self._report, self._noise)
         if self._absorb is None:
             self._absorb = entry(absorb_checked, *arguments)
@@ -154,9 +159,21 @@ class Live:
             self._learn = entry(learn_checked, *arguments)
         return self._learn(*arguments) == RELEASED
 
+    @cached_property
+    def _draw(self) -> Callable[[int], Floats] | None:
+        """What lays normals on the tape: whole numbers, or None for double precision. Found on first use: the sampler
+        takes a second to load, which the first decision need not wait for."""
+        scale = self.plan.lattice_scale
+        return None if scale is None or self._seed is not None else discrete_gaussians(scale)
+
+    def warm_noise(self) -> None:
+        """Load the sampler."""
+        _ = self._draw
+
     def _lay_out(self) -> None:
         draws = self.plan.draws
-        refill(self._noise, draws.learn_normals + draws.first_normals, draws.learn_uniforms + draws.first_uniforms)
+        normals, uniforms = draws.learn_normals + draws.first_normals, draws.learn_uniforms + draws.first_uniforms
+        refill(self._noise, normals, uniforms, self._draw)
 
     def share_code(self, other: Live) -> None:
         """Use the machine code another one has found: it depends on types alone."""

@@ -15,7 +15,7 @@ from tacit.core.functions import FunctionPolicy
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.state import clock_of, same
-from tacit.errors import BadInput, StoreRefused
+from tacit.errors import BadInput, NoSecureSampler, StoreRefused
 from tacit.policies.catalogue import policy as policy_of
 from tacit.privacy.scope import Protects, Trust
 
@@ -73,11 +73,16 @@ class Asked:
 
     def plan(self, config: Policy) -> Plan:
         """What follows from it before anybody comes, with the noise that was asked for."""
-        return config.secure_plan() if self.secure(config) else config.plan()
+        try:
+            return config.planned(self.law(config))
+        except NoSecureSampler as problem:
+            raise NoSecureSampler(
+                f'{problem} To deploy it all the same, ask for "noise": "float": in double precision, as its card says.'
+            ) from None
 
-    def secure(self, config: Policy) -> bool:
-        """Whether the service draws noise of its own, and draws it on a lattice."""
-        return self.noise == "secure" and self.seed is None and draws_noise(config)
+    def law(self, config: Policy) -> Noise:
+        """How the service draws the noise, where it draws any."""
+        return "secure" if self.noise == "secure" and self.seed is None and draws_noise(config) else "float"
 
 
 def draws_noise(config: Policy) -> bool:
@@ -90,11 +95,10 @@ def in_order(config: Policy) -> bool:
     return not config.rows_may_come_late
 
 
-def takes(plan: Plan) -> Takes:
+def takes(config: Policy) -> Takes:
     """What people, or their devices, send."""
-    if plan.report is None:
-        return "decisions"
-    return "reports" if plan.report.batch is None else "batches"
+    found: dict[Trust, Takes] = {Trust.LOCAL: "reports", Trust.SHUFFLE: "batches"}
+    return found.get(config.trust, "decisions")
 
 
 def contexts_are_public(config: Policy) -> bool:

@@ -58,7 +58,7 @@ class Standing:
         self.config: Policy = self.asked.config()
         self.plan: Plan = self.asked.plan(self.config)
         settings.check_planned(self.plan, row.planned, row.name)
-        self.takes = settings.takes(self.plan)
+        self.takes = settings.takes(self.config)
         self.sealer = sealer
         self.secret = Secret(sealer.open(b"secret", row.secret))
         self.in_order = settings.in_order(self.config)
@@ -122,7 +122,8 @@ class Standing:
 
     def card(self) -> Card:
         """What a privacy officer reads: the policy's card, and what the service adds to it."""
-        card = self.config.card(seeded=self.asked.seed is not None, copies=self.copies)
+        law = self.asked.law(self.config)
+        card = self.config.card(seeded=self.asked.seed is not None, copies=self.copies, noise=law)
         return replace(card, notes=(*card.notes, *self.notes()))
 
     def notes(self) -> tuple[str, ...]:
@@ -134,7 +135,7 @@ class Standing:
         """Where the noise comes from that the service draws: "secure", "float", or "none"."""
         if not settings.draws_noise(self.config):
             return "none"
-        return "secure" if self.asked.secure(self.config) else "float"
+        return self.asked.law(self.config)
 
     def view_text(self) -> str:
         """The published view as JSON."""

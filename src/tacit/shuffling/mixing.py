@@ -147,8 +147,11 @@ class Mixing:
                 return
 
     async def _look(self) -> None:
+        """Catch up with the server. Never back: of several processes one may answer with a view it has not renewed."""
         with suppress(ServiceError):
-            self._shuffler.follow(await self._stage())
+            there = await self._stage()
+            if there > self._shuffler.stage:
+                self._shuffler.follow(there)
 
     async def _stage(self) -> int:
         stage = (await self._client.view(self._deployment)).get("stage")

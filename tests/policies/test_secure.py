@@ -1,0 +1,191 @@
+"""Learners with secure noise: how they start, what they refuse, that they go on, and that they learn as others do."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit._kernel import entry
+from tacit.core import checkpoint as room
+from tacit.core.round import learn_checked
+from tacit.environments import Sphere
+from tacit.errors import BadInput, HorizonSpent, NoSecureSampler
+from tacit.mechanisms.lattice import MOST_ROWS
+from tacit.noise import tape_of
+from tacit.privacy.event import LatticeEvent
+from tests.laws.runs import play
+
+KEY = bytes(range(32))
+
+
+def config(**options):
+    return tacit.JointLinUCB(**{"dim": 3, "epsilon": 10.0, "delta": 0.1} | options)
+
+
+# How it is started -----------------------------------------------------------------------------------------------
+
+
+def test_a_seed_and_secure_noise_do_not_go_together():
+    with pytest.raises(BadInput, match='Expected no seed with noise="secure", got one'):
+        config().start(noise="secure", seed=1)
+
+
+def test_other_noise_is_not_known():
+    with pytest.raises(BadInput, match="noise"):
+        config().start(noise="quantum")
+    with pytest.raises(BadInput, match="noise"):
+        config().card(noise="quantum")
+
+
+def test_without_opendp_a_learner_is_not_started(monkeypatch):
+    from tacit.noise import lattice
+
+    def missing():
+        raise NoSecureSampler("Expected OpenDP, got none.")
+
+    monkeypatch.setattr(lattice, "_opendp", missing)
+    with pytest.raises(NoSecureSampler):
+        config().start(noise="secure")
+    assert config().secure_plan().lattice_scale is not None, "planning needs no sampler"
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "wishart", "wishart-unshifted"])
+def test_published_constants_stay_in_double_precision(noise):
+    published = tacit.JointLinUCB(
+        dim=3, epsilon=1.0, delta=0.1, releases="tree", horizon=1000, calibration="published", noise=noise
+    )
+    with pytest.raises(NoSecureSampler, match=rf"joint-linucb \({noise} noise\).*published"):
+        published.start(noise="secure")
+
+
+def test_the_plan_in_double_precision_is_untouched():
+    plan = config().plan()
+    assert plan.lattice_scale is None
+    assert not isinstance(plan.event, LatticeEvent)
+    assert config().start(seed=1)._draw is None
+
+
+# What it costs ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({}, 1e-4),
+        ({"horizon": 10**6}, 1e-6),
+        ({"releases": "toeplitz", "horizon": 10**6}, 1e-5),
+        ({"releases": "tree", "horizon": 10**6}, 1e-6),
+        ({"window": 10}, 1e-5),
+    ],
+)
+def test_rounding_at_ten_features_costs_less_than_a_thousandth(options, most):
+    wide = tacit.JointLinUCB(dim=10, epsilon=1.0, delta=1e-6, **options)
+    more = wide.secure_plan().noise_scale / wide.plan().noise_scale - 1
+    assert 0 < more < most < 1e-3
+
+
+def test_so_little_noise_that_steps_would_show_is_refused():
+    with pytest.raises(BadInput, match="at least 64 steps"):
+        tacit.RenyiUCB(arms=3, rho=1e9).secure_plan()
+
+
+def test_so_much_noise_that_doubles_cannot_hold_it_is_refused():
+    with pytest.raises(BadInput, match=r"2\*\*43 times what a row weighs|first release within"):
+        config(epsilon=1e-12, delta=1e-16).secure_plan()
+
+
+# What it does ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"views": 60, "ratio": 1.05},
+        {"releases": "tree", "horizon": 200},
+        {"releases": "toeplitz", "horizon": 200, "reward_bound": 4.0},
+        {"window": 200, "ratio": 1.05},
+        {"prior": tacit.Prior.from_rows(np.eye(3), np.ones(3))},
+    ],
+    ids=["geometric", "tree", "toeplitz", "window", "prior"],
+)
+def test_without_noise_a_view_is_that_of_the_exact_sums(options):
+    """A tape of zeros: what is left is rounding, of some steps."""
+    one = config(**options)
+    plan, rng = one.secure_plan(), np.random.default_rng(4)
+    params, vault, view, report = plan.params, plan.vault(), plan.view(), np.zeros(plan.report_size)
+    gram, vector = params.lattice.known[:6], params.lattice.known[6:] / one.reward_scale
+    total = np.zeros((3, 3))
+    total[np.triu_indices(3)] = gram
+    total = total + np.triu(total, 1).T
+    noise = tape_of(np.zeros(10**5), np.zeros(1))
+    learn = entry(learn_checked, params, vault, view, np.zeros(3), 0.0, report, noise)
+    stage = 0
+    for _ in range(190):
+        x, y = rng.normal(size=3), rng.uniform(-one.reward_bound, one.reward_bound)
+        x /= np.linalg.norm(x)
+        learn(params, vault, view, x, y, report, noise)
+        total, vector = total + np.outer(x, x), vector + x * y
+        if view.stage[0] > stage:
+            place = min(stage, len(params.confidence.regulariser) - 1)
+            factor, stage = np.triu(view.factor), int(view.stage[0])
+            expected = total + params.confidence.regulariser[place] * np.eye(3)
+            np.testing.assert_allclose(factor.T @ factor, expected, atol=1e-4)
+            np.testing.assert_allclose(expected @ view.theta, vector, atol=1e-3)
+    assert stage > 20
+
+
+def test_rows_beyond_what_a_lattice_holds_are_refused():
+    learner = tacit.RenyiUCB(arms=2, rho=0.1).start(noise="secure")
+    assert learner._plan.limit == MOST_ROWS
+    learner._vault.counters[0] = MOST_ROWS
+    with pytest.raises(HorizonSpent, match="17,179,869,184 rows are learned; start a new epoch"):
+        learner.learn(0, 0.5)
+    assert config().secure_plan().limit <= MOST_ROWS
+    assert config(horizon=300).secure_plan().limit == 300
+
+
+def test_persons_decisions_and_many_contexts_work_as_ever():
+    learner = config(person_rounds=2, exploration="thompson").start(noise="secure")
+    rng = np.random.default_rng(0)
+    for number in range(40):
+        actions = rng.normal(size=(5, 3)) / 3
+        decision = learner.decide(actions, person=number % 7)
+        learner.reward(decision, 0.5)
+    assert learner.diagnostics().dropped == 40 - 14
+    assert learner.view.stage[0] > 0
+    assert learner.choose_many(rng.normal(size=(300, 4, 3)) / 3).shape == (300,)
+
+
+# Going on --------------------------------------------------------------------------------------------------------
+
+
+def test_a_secure_learner_goes_on_from_a_checkpoint_as_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(room, "_RESUMED", {})
+    learner = config(dim=4).start(noise="secure")
+    play(learner, 60, seed=1)
+    before = [np.array(part) for part in (*learner._vault, *learner._view)]
+    path = learner.checkpoint(tmp_path / "one", KEY)
+    onward = tacit.resume(path, KEY)
+    after = [np.array(part) for part in (*onward._vault, *onward._view)]
+    assert all(np.array_equal(one, two) for one, two in zip(before, after, strict=True))
+    assert np.isnan(onward._noise.normals).all(), "noise that lay ready is never written down"
+    play(onward, 40, seed=2)
+    assert "discrete Gaussian on a lattice (OpenDP)" in onward.card().text()
+    fork = tacit.resume(path, KEY, fork=True)
+    assert fork.guarantee.mu == pytest.approx(math.sqrt(2) * learner.guarantee.mu)
+
+
+# How well it learns ----------------------------------------------------------------------------------------------
+
+
+def test_regret_on_the_sphere_is_that_of_noise_in_double_precision():
+    """Twelve runs of each in the same worlds. Error level: a difference of 5 standard errors, 10⁻⁶."""
+    world, one = Sphere(dim=3, gap=0.1), config(ratio=1.1, views=64)
+    regrets = {}
+    for noise in ("float", "secure"):
+        regrets[noise] = [play(one.start(noise=noise), 700, seed=trial, environment=world)[1] for trial in range(12)]
+    difference = np.array(regrets["secure"]) - np.array(regrets["float"])
+    error = math.sqrt(np.var(regrets["secure"], ddof=1) + np.var(regrets["float"], ddof=1)) / math.sqrt(12)
+    assert abs(difference.mean()) < 5 * error
+    assert error < 0.2 * np.mean(regrets["float"]), "enough runs to tell"
