@@ -6,6 +6,7 @@ import sys
 
 import uvicorn
 from litestar import Litestar, post, put
+from litestar.params import FromPath, JSONBody
 
 from tacit.service.api.types import Ask, Decision, Reward, Rewarded
 
@@ -14,13 +15,13 @@ _REWARDED = Rewarded("0" * 32, "reward")
 
 
 @post("/v1/deployments/{name:str}/decisions")
-async def decide(name: str, data: Ask) -> Decision:
+async def decide(name: FromPath[str], data: JSONBody[Ask]) -> Decision:
     """A constant."""
     return _DECISION
 
 
 @put("/v1/deployments/{name:str}/decisions/{identity:str}/reward")
-async def reward(name: str, identity: str, data: Reward) -> Rewarded:
+async def reward(name: FromPath[str], identity: FromPath[str], data: JSONBody[Reward]) -> Rewarded:
     """A constant."""
     return _REWARDED
 

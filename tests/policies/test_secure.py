@@ -91,7 +91,7 @@ def test_so_little_noise_that_steps_would_show_is_refused():
 
 
 def test_so_much_noise_that_doubles_cannot_hold_it_is_refused():
-    with pytest.raises(BadInput, match=r"2\*\*43 times what a row weighs|first release within"):
+    with pytest.raises(BadInput, match=r"2\*\*36 times what a row weighs|first release within"):
         config(epsilon=1e-12, delta=1e-16).secure_plan()
 
 

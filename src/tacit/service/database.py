@@ -37,6 +37,10 @@ class Database(Protocol):
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None: ...
     def one(self, statement: str, values: Sequence[Any] = ()) -> Row | None: ...
     def all(self, statement: str, values: Sequence[Any] = ()) -> list[Row]: ...
+    def settle(self) -> None:
+        """After an erasure: leave no old pages behind in a log."""
+        ...
+
     def identity(self) -> str:
         """What tells this server or file from another that holds a copy of it; "" if nothing does."""
         ...
@@ -97,9 +101,12 @@ class SQLite:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
-    def close(self) -> None:
+    def settle(self) -> None:
         with suppress(sqlite3.Error):  # a full disk: the log stays, and is read at the next start
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        self.settle()
         self._connection.close()
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:

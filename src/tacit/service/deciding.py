@@ -73,6 +73,7 @@ class Deciding(Standing):
         self._nothing = None if public else np.zeros(self.live.dim)
         self._saved: dict[str, bytes] = {}  # leaves as they are in the store
         self._released = False
+        self._next: tuple[int, float] | None = None  # version and time of a view that is not durable yet
         self._dirty = not self.version  # nothing is stored yet
         self._new: list[tuple[str, int, float, bytes, bytes | None]] = []
         self._text = (-1, "")  # the view as JSON, and its version
@@ -88,7 +89,7 @@ class Deciding(Standing):
         live.share_code(self.live)
         self.live = live
         self.state, self.made, self.copies = row.state, row.made, row.copies
-        self._new, self._dirty, self._released = [], False, False
+        self._new, self._dirty, self._released, self._next = [], False, False, None
         self._saved = {
             name: self.sealer.open(name.encode(), data) for name, data in self.store.leaves(self.uid).items()
         }
@@ -143,17 +144,18 @@ class Deciding(Standing):
             self.store.set_leaves(self.uid, changed)
         if self._released or not self.version:
             data = b"".join(leaf.tobytes() for leaf in self.live.public().values())
-            self.version += 1
-            self.released_at = now
+            self._next = (self.version + 1, now)
             if self._released:
                 facts = {"release": self.live.stage, "clock": self.live.clock, "view": hashlib.sha256(data).hexdigest()}
                 chain.append(self.store, self.uid, "release", facts, now)
-            self.store.set_view(self.uid, self.version, now, data)
+            self.store.set_view(self.uid, self.version + 1, now, data)
         self._dirty = False
 
     def committed(self) -> None:
         """What was written is durable: from now on it may be read."""
-        if self._released or self.version == 1:
+        if self._next is not None:
+            self.version, self.released_at = self._next
+            self._next = None
             self.live.publish()
         self._released = False
 
@@ -185,6 +187,7 @@ class Deciding(Standing):
 
     def decide(self, request: Request, now: float) -> Decided:
         """Choose, and remember the choice until it closes."""
+        self.check_there()
         if self.state != "serving":
             raise Paused(f"Expected a deployment that serves, got {self.name}, which is paused. Resume it.")
         token = None
@@ -343,6 +346,7 @@ class Deciding(Standing):
 
     def reward(self, identity: str, value: float, now: float) -> str:
         """What a decision earned. The same reward may come again and counts once; another one is refused."""
+        self.check_there()
         if not abs(value) <= LARGEST:
             raise BadInput(
                 "Expected value to be a finite number within 1e100 of zero, got another. Nothing was changed."
@@ -388,6 +392,7 @@ class Deciding(Standing):
 
     def erase(self, person: str, now: float) -> int:
         """Forget what is pending of a person; how many decisions that was. The count of rounds stays, as a hash."""
+        self.check_there()
         if self.people is None:
             raise BadInput(
                 "Expected a deployment that knows persons, got one whose unit is the round: it knows nobody."
@@ -418,6 +423,17 @@ class Deciding(Standing):
             "decisions, which operators see; and a restore that rolls back the store together with its witness, which "
             "nobody can see.",
         )
+
+    def released_means(self) -> list[tuple[int, float]]:
+        """What the published view says about the mean reward of each arm, where it says something."""
+        view = self.live.published
+        if not hasattr(view, "totals") or not hasattr(view, "sizes"):
+            return []
+        return [
+            (arm, float(total / size))
+            for arm, (total, size) in enumerate(zip(view.totals, view.sizes, strict=True))
+            if size > 0
+        ]
 
     def view_text(self) -> str:
         if self._text[0] != self.version:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import secrets
 import time
@@ -31,7 +32,7 @@ from tacit.service.database import connect
 from tacit.service.deciding import PORTION, CommitFirst, Deciding
 from tacit.service.logs import place_of
 from tacit.service.reporting import Reporting
-from tacit.service.sealing import Sealer
+from tacit.service.sealing import Sealer, Secret
 from tacit.service.standing import Standing
 from tacit.service.store import Deployment, Store
 from tacit.service.witness import Witness, check
@@ -137,8 +138,9 @@ def _fork(opened: Opened) -> None:
     seen = Witness.load(opened.witness) if opened.witness.exists() else None
     for found in opened.deployments.values():
         copies = found.copies + 1
-        store.set_copies(found.uid, copies)
-        found.copies = copies
+        starts = [*found.secret.starts, found.made]
+        store.set_copies(found.uid, copies, json.dumps(starts))
+        found.copies, found.secret = copies, Secret(found.secret.root, starts)
         guarantee = found.guarantee
         facts = {
             "copies": copies,
@@ -169,6 +171,7 @@ class Engine:
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
         self._held: set[str] = set()
+        self._settling = False
         self.available = True
         self.pending: dict[str, int] = {}
 
@@ -273,6 +276,9 @@ class Engine:
                 _resolve(work)
             if self.store.grown:
                 await self._bear_witness(loop)
+            if self._settling:
+                self._settling = False
+                await loop.run_in_executor(self._thread, self.store.db.settle)
 
     def _fill_and_commit(self, done: list[_Work], touched: list[Standing]) -> None:
         self._fill(done, touched)
@@ -332,11 +338,12 @@ class Engine:
         db = self.store.db
         db.rollback()
         db.begin()
-        for found in list(self.deployments.values()):
-            if self.store.deployment(found.uid) is None:
-                del self.deployments[found.name]
-            else:
-                found.load()
+        known = {found.uid: found for found in self.deployments.values()}
+        self.deployments.clear()
+        for row in self.store.deployments():  # also one whose deletion failed
+            found = known.get(row.uid) or make(self.store, row, self._opened.master)
+            found.load()
+            self.deployments[row.name] = found
         db.rollback()
 
     async def _bear_witness(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -436,7 +443,7 @@ class Engine:
         settings.check_name(name)
         loop = asyncio.get_running_loop()
         # Calibration may take a second: outside the transaction, and remembered by the plan's own caches.
-        await loop.run_in_executor(None, lambda: asked.plan(asked.config()))
+        await loop.run_in_executor(None, settings.plan_of, asked)
 
         def run() -> Standing:
             if name in self.deployments:
@@ -471,10 +478,12 @@ class Engine:
 
         def run() -> None:
             found = self.find(name)
+            found.state = "deleted"  # for whoever has found it before, and waits
             self.store.remove_deployment(found.uid)
             chain.append(self.store, found.uid, "deleted", {"name": name}, self._now())
             del self.deployments[name]
             self._held.discard(found.uid)
+            self._settling = True
 
         await self.submit(run)
 

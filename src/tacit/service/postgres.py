@@ -93,6 +93,9 @@ class Postgres:
     def all(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         return self._execute(statement, values).fetchall()
 
+    def settle(self) -> None:
+        """The server's own affair: its vacuum and its log."""
+
     def identity(self) -> str:
         return self._identity
 

@@ -35,8 +35,8 @@ class Reporting(Standing):
         self._dirty = not self.version
         self._private: bytes | None = None
         self.sealing_key: str | None = None
-        self._news = False  # something to publish once it is durable
-        self._text: str | None = None
+        self._next: tuple[int, float] | None = None  # version and time of a view that is not durable yet
+        self._text = ""  # the published view
 
     # Reading and writing ------------------------------------------------------------------------------------------
 
@@ -62,8 +62,8 @@ class Reporting(Standing):
         view = self.store.view(self.uid)
         if view is not None:
             self.released_at = view[1]
-        self._dirty = self._news = False
-        self._text = None
+        self._dirty, self._next = False, None
+        self._text = server.view_json()
 
     def save(self, now: float) -> None:
         if not self._dirty:
@@ -78,19 +78,18 @@ class Reporting(Standing):
             changed.append(("sealing key", self.sealer.seal(b"sealing key", self._private)))
             changed.append(("sealing key, public", self.sealer.seal(b"sealing key, public", self.sealing_key.encode())))
         self.store.set_leaves(self.uid, changed)
-        self.version += 1
         self.made = self.server.stage
-        self.released_at = now
         self.store.set_made(self.uid, self.made)
-        self.store.set_view(self.uid, self.version, now, b"")
+        self.store.set_view(self.uid, self.version + 1, now, b"")
         if self.takes == "batches" and self.made:
             chain.append(self.store, self.uid, "batch", {"stage": self.made, "nonce": secrets.token_hex(8)}, now)
-        self._dirty, self._news = False, True
+        self._dirty, self._next = False, (self.version + 1, now)
 
     def committed(self) -> None:
-        if self._news or self._text is None:
-            self._text = self.server.view_json()
-        self._news = False
+        if self._next is not None:
+            self.version, self.released_at = self._next
+            self._next = None
+        self._text = self.server.view_json()
 
     @property
     def touched(self) -> bool:
@@ -109,12 +108,13 @@ class Reporting(Standing):
         found = self.contract.read_report(message)
         self._follow()
         self.server._refuse_stage(found.stage, "reports", MEMORY)
-        self.server._refuse_spent(1)
-        if not self.store.add_report(self.uid, found.identity, self.server.stage + 1):
+        if self.store.has_report(self.uid, found.identity):
             raise RepeatedReport(
                 "Expected a report that has not come before, got one that was taken already. Nothing was changed; the "
                 "first one counted."
             )
+        self.server._refuse_spent(1)
+        self.store.add_report(self.uid, found.identity, self.server.stage + 1)
         self.server._learn(found.values)
         self.store.forget_reports(self.uid, self.server.stage - MEMORY)
         self._dirty = True
@@ -133,6 +133,7 @@ class Reporting(Standing):
         return self.server.stage
 
     def _serving(self) -> None:
+        self.check_there()
         if self.state != "serving":
             raise Paused(f"Expected a deployment that serves, got {self.name}, which is paused. Resume it.")
 
@@ -159,6 +160,4 @@ class Reporting(Standing):
 
     def view_text(self) -> str:
         """The published view as devices read it."""
-        if self._text is None:
-            self._text = self.server.view_json()
         return self._text

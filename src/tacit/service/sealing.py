@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import os
 import secrets
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.core.decisions import identity_of, number_of
@@ -95,12 +97,15 @@ class Sealer:
 class Secret:
     """The secret of one deployment: what ids are made of, and what persons, client keys and rewards are hashed with."""
 
-    def __init__(self, root: bytes) -> None:
+    def __init__(self, root: bytes, starts: Sequence[int] = (0,)) -> None:
         self.root = root
-        self._ids, self._people, self._keys, self._rewards = (
-            hashlib.blake2b(purpose, key=root, digest_size=32).digest()
-            for purpose in (b"ids", b"people", b"keys", b"rewards")
-        )
+        self.starts = tuple(starts)
+        self._people, self._keys, self._rewards = (self._derived(what) for what in (b"people", b"keys", b"rewards"))
+        # A fork turns to a new key: its ids must not be taken for those of whoever went on elsewhere.
+        self._ids = [self._derived(b"ids %d" % place) for place in range(len(self.starts))]
+
+    def _derived(self, purpose: bytes) -> bytes:
+        return hashlib.blake2b(purpose, key=self.root, digest_size=32).digest()
 
     @classmethod
     def new(cls) -> Secret:
@@ -108,11 +113,17 @@ class Secret:
 
     def identity(self, number: int) -> str:
         """The id of the decision of this number: it tells nothing about it."""
-        return identity_of(self._ids, number)
+        return identity_of(self._ids[-1], number)
 
     def number(self, identity: str) -> int | None:
         """The number of the decision of this id; None if no id of this deployment looks like that."""
-        return number_of(self._ids, identity)
+        end: float = math.inf
+        for key, start in zip(reversed(self._ids), reversed(self.starts), strict=True):
+            found = number_of(key, identity)
+            if found is not None and start <= found < end:
+                return found
+            end = start
+        return None
 
     def person(self, person: str) -> bytes:
         """What is kept of a person's id."""

@@ -128,6 +128,7 @@ def run(serving: Serving, say: Callable[[str], None]) -> None:
             "with `tacit keys add NAME --role admin`, or serve on 127.0.0.1."
         )
     logs.set_up()
+    _no_core_dumps()
     engine = Engine(opened)
     app = application(
         engine, keys, allow_seed=serving.test_seeds, most_bytes=serving.most_bytes, log_requests=serving.log_requests
@@ -146,6 +147,15 @@ def run(serving: Serving, say: Callable[[str], None]) -> None:
         lifespan="on",
     )
     asyncio.run(_until_stopped(uvicorn.Server(config), bound))
+
+
+def _no_core_dumps() -> None:
+    """A dump of this process would hold the vault."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 async def _until_stopped(server: Any, bound: socket.socket) -> None:

@@ -15,7 +15,7 @@ from tacit.core.functions import FunctionPolicy
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.state import clock_of, same
-from tacit.errors import BadInput, NoSecureSampler, StoreRefused
+from tacit.errors import BadInput, NoSecureSampler, StoreRefused, TacitError, UnknownName
 from tacit.policies.catalogue import policy as policy_of
 from tacit.privacy.scope import Protects, Trust
 
@@ -26,6 +26,8 @@ Takes = Literal["decisions", "reports", "batches"]
 DAY = 86_400.0
 #: A year: the longest.
 LONGEST = 366 * DAY
+#: Numbers of one action at most.
+MOST_FEATURES = 4096
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _GROUPS = {
@@ -136,15 +138,47 @@ def ask(
     if person_rounds is not None:
         _put(options, "person_rounds", person_rounds, "person_rounds")
     kind = _kind(policy)
+    chosen = {name: value for name, value in rest.items() if value is not None}
     try:
         config = kind.from_dict({"policy": kind.slug, **options})
         described = json.loads(json.dumps(config.to_dict(), allow_nan=False))
+        if config.dim > MOST_FEATURES:
+            raise BadInput(f"Expected at most {MOST_FEATURES:,} features, got more. Project actions first.")
+        return Asked(policy=described, **chosen)
+    except BadInput as problem:
+        raise _discreet(problem, {**options, **chosen}) from None
     except (TypeError, AttributeError):  # a list where a number was expected, an option left out
         raise BadInput(
             f"Expected the options of {kind.slug} with values of their kinds, got others, or one is missing. "
             f"`tacit policies {kind.slug}` lists them."
         ) from None
-    return Asked(policy=described, **{name: value for name, value in rest.items() if value is not None})
+
+
+def plan_of(asked: Asked) -> Plan:
+    """The plan of settings that are new: what none can be made of is refused."""
+    try:
+        return asked.plan(asked.config())
+    except NoSecureSampler:
+        raise
+    except BadInput as problem:
+        raise _discreet(problem, asked.policy) from None
+    except TacitError:
+        raise
+    except (MemoryError, ArithmeticError, ValueError):
+        raise BadInput(
+            "Expected numbers that noise can be calibrated for, got some that are too large or too small."
+        ) from None
+
+
+def _discreet(problem: BadInput, options: Mapping[str, Any]) -> BadInput:
+    """The same refusal without what was sent: from Python it helps to see the value, in logs of others it does not."""
+    text = str(problem)
+    for name, value in options.items():
+        text = text.replace(f"{name}={value!r}", f"another {name}").replace(f" {name!r}.", " of that name.")
+    expected, got, found = text.partition(", got ")
+    if got and any(letter.isdigit() for letter in found):
+        text = f"{expected}, got something else."
+    return type(problem)(text)
 
 
 def _put(options: dict[str, Any], name: str, value: Any, group: str) -> None:
@@ -154,7 +188,10 @@ def _put(options: dict[str, Any], name: str, value: Any, group: str) -> None:
 
 
 def _kind(slug: str) -> Any:
-    found = policy_of(slug)
+    try:
+        found = policy_of(slug)
+    except UnknownName as problem:
+        raise _discreet(problem, {slug: None}) from None
     if issubclass(found, FunctionPolicy):
         raise BadInput(
             f"Expected a policy that chooses among actions, got {slug}, which learns a function of a continuous "

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
+from tacit.errors import UnknownDeployment
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 from tacit.service import chain, settings
@@ -28,6 +30,7 @@ def add(store: Store, name: str, asked: settings.Asked, master: bytes | None, ui
         made=0,
         version=0,
         copies=1,
+        starts="[0]",
     )
     store.add_deployment(row)
     private = plan.guarantee.private
@@ -60,7 +63,7 @@ class Standing:
         settings.check_planned(self.plan, row.planned, row.name)
         self.takes = settings.takes(self.config)
         self.sealer = sealer
-        self.secret = Secret(sealer.open(b"secret", row.secret))
+        self.secret = Secret(sealer.open(b"secret", row.secret), json.loads(row.starts))
         self.in_order = settings.in_order(self.config)
         self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
         self.released_at = row.created
@@ -82,6 +85,11 @@ class Standing:
     def touched(self) -> bool:
         """Whether there is something to save."""
         return False
+
+    def check_there(self) -> None:
+        """Refuse whatever waited behind the deletion: what it would write down nobody would ever read."""
+        if self.state == "deleted":
+            raise UnknownDeployment("Expected the name of a deployment, got one that was deleted meanwhile.")
 
     # What it is ---------------------------------------------------------------------------------------------------
 

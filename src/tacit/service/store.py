@@ -21,7 +21,7 @@ _TABLES = (
     """CREATE TABLE IF NOT EXISTS deployments (
         uid TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, settings TEXT NOT NULL, planned TEXT NOT NULL,
         secret BLOB NOT NULL, state TEXT NOT NULL, created DOUBLE PRECISION NOT NULL, made BIGINT NOT NULL,
-        version BIGINT NOT NULL, copies BIGINT NOT NULL)""",
+        version BIGINT NOT NULL, copies BIGINT NOT NULL, starts TEXT NOT NULL)""",
     "CREATE TABLE IF NOT EXISTS leaves (uid TEXT, name TEXT, data BLOB NOT NULL, PRIMARY KEY (uid, name))",
     """CREATE TABLE IF NOT EXISTS views (
         uid TEXT PRIMARY KEY, version BIGINT NOT NULL, released DOUBLE PRECISION NOT NULL, data BLOB NOT NULL)""",
@@ -66,6 +66,7 @@ class Deployment(NamedTuple):
     made: int
     version: int
     copies: int
+    starts: str  #: with which decision each copy began, as JSON
 
 
 class Pending(NamedTuple):
@@ -136,7 +137,7 @@ class Store:
         return None if row is None else _deployment(row)
 
     def add_deployment(self, row: Deployment) -> None:
-        self.db.run(f"INSERT INTO deployments ({_DEPLOYMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self.db.run(f"INSERT INTO deployments ({_DEPLOYMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def remove_deployment(self, uid: str) -> None:
         for table in _OWNED:
@@ -146,8 +147,8 @@ class Store:
     def set_state(self, uid: str, state: str) -> None:
         self.db.run("UPDATE deployments SET state = ? WHERE uid = ?", (state, uid))
 
-    def set_copies(self, uid: str, copies: int) -> None:
-        self.db.run("UPDATE deployments SET copies = ? WHERE uid = ?", (copies, uid))
+    def set_copies(self, uid: str, copies: int, starts: str) -> None:
+        self.db.run("UPDATE deployments SET copies = ?, starts = ? WHERE uid = ?", (copies, starts, uid))
 
     def set_made(self, uid: str, made: int) -> None:
         self.db.run("UPDATE deployments SET made = ? WHERE uid = ?", (made, uid))
@@ -296,12 +297,12 @@ class Store:
 
     # Reports ------------------------------------------------------------------------------------------------------
 
-    def add_report(self, uid: str, identity: bytes, stage: int) -> bool:
-        """False if it has come before."""
-        found = self.db.run(
-            "INSERT INTO reports (uid, id, stage) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (uid, identity, stage)
-        )
-        return found == 1
+    def has_report(self, uid: str, identity: bytes) -> bool:
+        """Whether it has come before."""
+        return self.db.one("SELECT 1 FROM reports WHERE uid = ? AND id = ?", (uid, identity)) is not None
+
+    def add_report(self, uid: str, identity: bytes, stage: int) -> None:
+        self.db.run("INSERT INTO reports (uid, id, stage) VALUES (?, ?, ?)", (uid, identity, stage))
 
     def forget_reports(self, uid: str, up_to: int) -> None:
         self.db.run("DELETE FROM reports WHERE uid = ? AND stage <= ?", (uid, up_to))
@@ -359,11 +360,20 @@ class Store:
 
 
 def _deployment(row: Row) -> Deployment:
-    uid, name, settings, planned, secret, state, created, made, version, copies = row
+    uid, name, settings, planned, secret, state, created, made, version, copies, starts = row
     return Deployment(
-        str(uid), str(name), str(settings), str(planned), bytes(secret), str(state), float(created), int(made),
-        int(version), int(copies),
-    )  # fmt: skip
+        uid=str(uid),
+        name=str(name),
+        settings=str(settings),
+        planned=str(planned),
+        secret=bytes(secret),
+        state=str(state),
+        created=float(created),
+        made=int(made),
+        version=int(version),
+        copies=int(copies),
+        starts=str(starts),
+    )
 
 
 def _pending(row: Row) -> Pending:

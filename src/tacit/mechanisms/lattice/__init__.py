@@ -31,8 +31,9 @@ ROUNDING = 0.51
 MOST_ROWS = 2**34
 #: Noised whole numbers stay below twice this, where doubles are exact.
 _LARGEST = 2.0**52
-#: A finer lattice than sensitivity/2³⁰ buys nothing: its rounding costs less than calibration keeps in hand.
-_FINEST = 30
+#: A finer lattice than sensitivity/2³⁰ buys nothing: its rounding costs less than calibration keeps in hand. A coarser one
+#: than sensitivity/2⁸ would cost too much to be meant.
+_FINEST, _COARSEST = 30, 8
 #: By so many steps at most discrete noise lies off the continuous one (and a sum off its rounding), but for 10⁻³⁰.
 _OFF = 25.0
 
@@ -69,10 +70,10 @@ def resolution(*, weight: float, rows: int, releases: int, deviation: float) -> 
         math.floor(math.log2(LARGEST_SCALE) - math.log2(deviation) - 0.1),
         math.floor(lost),
     )
-    if bits < 1:
+    if bits < _COARSEST:
         raise BadInput(
-            f"Expected noise of at most 2**43 times what a row weighs on at most {rows:,} rows, got "
-            f"{deviation:.3g} times: whole numbers of a double cannot hold it. Promise a larger epsilon."
+            f"Expected noise of at most 2**36 times what a row weighs, and rows of like size, got {deviation:.3g} times "
+            f"and sums of {weight:.3g} rows: whole numbers of a double cannot hold it. Promise a larger epsilon."
         )
     return 2.0**bits
 

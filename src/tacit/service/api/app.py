@@ -17,9 +17,10 @@ from litestar.openapi.plugins import JsonRenderPlugin, OpenAPIRenderPlugin
 
 from tacit._version import __version__
 from tacit.errors import TacitError
-from tacit.service import api_page, dashboard
+from tacit.service import api_page, dashboard, pages
 from tacit.service.api import failures
 from tacit.service.api.fast import Fast, respond
+from tacit.service.api.reading import Asked, BadBody
 from tacit.service.api.roles import Keys
 from tacit.service.api.routes import V1, health, prometheus, status
 from tacit.service.api.types import Error, Failed
@@ -30,6 +31,9 @@ _log = logging.getLogger("tacit.requests")
 
 #: Bytes of a body at most.
 MOST_BYTES = 4 * 2**20
+
+_PAGES = ("/", "/docs", "/docs/")
+_PAGE_HEADERS = [(name.lower().encode(), value.encode()) for name, value in pages.HEADERS.items()]
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -60,6 +64,7 @@ def application(
         state=State({"engine": engine, "callers": keys, "metrics": metrics, "allow_seed": allow_seed}),
         exception_handlers={
             TacitError: failures.on_tacit_error,
+            BadBody: failures.on_bad_body,
             HTTPException: failures.on_http_error,
             Exception: failures.on_any_error,
         },
@@ -70,6 +75,7 @@ def application(
             path="/docs",
             render_plugins=[_Page(path="/"), JsonRenderPlugin(path="/openapi.json")],
         ),
+        request_class=Asked,
         request_max_body_size=most_bytes,
         logging_config=None,
     )
@@ -103,6 +109,8 @@ class Shell:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if scope["path"] in _PAGES:
+                    message = {**message, "headers": [*message["headers"], *_PAGE_HEADERS]}
             await send(message)
 
         try:

@@ -24,6 +24,7 @@ from tacit.errors import (
     UnknownDeployment,
     UnknownName,
 )
+from tacit.service.api.reading import BadBody
 from tacit.service.api.types import Error, Failed
 from tacit.service.logs import place_of
 
@@ -67,12 +68,17 @@ def described(problem: TacitError) -> tuple[int, Error]:
     return 500, Error("internal", "Expected to do this, and could not. Nothing was acknowledged.")
 
 
-def bad_body(problem: Exception) -> Error:
+def bad_body(problem: BaseException) -> Error:
     """A body that is not what the types say: where, and not what was there instead."""
     found = _PLACE.search(str(problem))
     field = None if found is None else found[1].lstrip(".") or None
     message = f"Expected {field or 'the body'} as documented at /docs, got something else: it was not read."
     return Error("bad_request", message, field)
+
+
+def on_bad_body(_: Request[Any, Any, Any], problem: BadBody) -> Response[Failed]:
+    """A body that is not what its type says."""
+    return Response(Failed(bad_body(problem.__cause__ or problem)), status_code=400)
 
 
 def on_tacit_error(_: Request[Any, Any, Any], problem: TacitError) -> Response[Failed]:
@@ -91,9 +97,12 @@ def on_http_error(_: Request[Any, Any, Any], problem: HTTPException) -> Response
         extra = problem.extra if isinstance(problem.extra, list) else []
         if extra and isinstance(extra[0], dict):
             field = str(extra[0].get("key") or "") or None
+            field = None if field == "data" else field  # the framework's word for a body
             message = f"Expected {field or 'the body'} as documented at /docs, got something else: it was not read."
-    elif status in (401, 403, 413):
+    elif status in (401, 403):
         message = str(problem.detail)
+    elif status == 413:
+        message = "Expected a smaller body, got more bytes than are read."
     elif status == 404:
         message = "Expected an address of the service, got another. /docs lists them."
     elif status == 405:

@@ -16,6 +16,7 @@ import msgspec
 from tacit.errors import BadInput, TacitError
 from tacit.service.api import types
 from tacit.service.api.failures import bad_body, described
+from tacit.service.api.reading import JSON, is_json
 from tacit.service.api.roles import Keys, refusal
 from tacit.service.deciding import Decided, Deciding
 from tacit.service.deciding import Request as Wanted
@@ -28,7 +29,7 @@ _PATH = re.compile(r"/v1/deployments/([a-z0-9-]{1,63})/decisions(?:/([0-9a-f]{1,
 _ask = msgspec.json.Decoder(types.Ask).decode
 _reward = msgspec.json.Decoder(types.Reward).decode
 _encode = msgspec.json.Encoder().encode
-_TYPE = (b"content-type", b"application/json")
+_TYPE = (b"content-type", JSON)
 
 
 class TooLarge(Exception):
@@ -83,7 +84,7 @@ class Fast:
             return None
         for name, value in scope["headers"]:
             if name == b"content-type":
-                return found if value.startswith(b"application/json") else None
+                return found if is_json(value) else None
         return None
 
     async def answer(self, place: re.Match[str], scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -107,7 +108,7 @@ class Fast:
         except TacitError as problem:
             status, error = described(problem)
             answer = types.Failed(error)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             status, answer = 400, types.Failed(bad_body(problem))
         except TooLarge:
             status = 413
@@ -118,12 +119,9 @@ class Fast:
 
 
 async def _read(receive: Receive, most: int) -> bytes:
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
-        return body
-    parts, size = [body], len(body)
-    while message.get("more_body"):
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise msgspec.DecodeError("cut short")
@@ -131,7 +129,8 @@ async def _read(receive: Receive, most: int) -> bytes:
         size += len(parts[-1])
         if size > most:
             raise TooLarge
-    return b"".join(parts)
+        more = message.get("more_body", False)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 async def respond(send: Send, status: int, answer: Any) -> None:

@@ -12,7 +12,7 @@ from litestar import Request, Response, Router, delete, get, post, put
 from litestar.datastructures import ResponseHeader
 from litestar.enums import MediaType
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import Parameter
+from litestar.params import JSONBody, PathParameter
 
 from tacit._version import __version__
 from tacit.errors import BadInput, TacitError
@@ -21,12 +21,13 @@ from tacit.service.api import types
 from tacit.service.api.failures import described
 from tacit.service.api.fast import decided, deciding, rewarded
 from tacit.service.api.roles import needs
+from tacit.service.deciding import Deciding
 from tacit.service.engine import Engine
 from tacit.service.metrics import Metrics
 from tacit.service.reporting import Reporting
 from tacit.service.standing import Standing, finite_epsilon
 
-Name = Annotated[str, Parameter(description="The deployment's name.", max_length=63, min_length=1)]
+Name = Annotated[str, PathParameter(description="The deployment's name.", max_length=63, min_length=1)]
 Asking = Request[Any, Any, Any]
 
 _ERASED = (
@@ -116,7 +117,7 @@ def _is_admin(request: Asking) -> bool:
     tags=["deployments"],
     raises=[],
 )
-async def create(request: Asking, data: types.NewDeployment) -> types.Created:
+async def create(request: Asking, data: JSONBody[types.NewDeployment]) -> types.Created:
     """Policy, parameters, budget, bounds and person limit give the privacy card that is answered."""
     engine = _engine(request)
     if data.seed is not None and not request.app.state.allow_seed:
@@ -247,7 +248,7 @@ async def remove(request: Asking, name: Name) -> None:
     },
     tags=["decisions"],
 )
-async def decide(request: Asking, name: Name, data: types.Ask) -> Response[types.Decision]:
+async def decide(request: Asking, name: Name, data: JSONBody[types.Ask]) -> Response[types.Decision]:
     """The action to take, from the published view. Answered when the decision is durable."""
     engine = _engine(request)
     repeated, answer = await decided(engine, deciding(engine, name), data)
@@ -261,7 +262,7 @@ async def decide(request: Asking, name: Name, data: types.Ask) -> Response[types
     responses=_responses(404),
     tags=["decisions"],
 )
-async def decide_many(request: Asking, name: Name, data: types.Asks) -> types.Decisions:
+async def decide_many(request: Asking, name: Name, data: JSONBody[types.Asks]) -> types.Decisions:
     """Each is decided or refused by itself; answers are in the order of what was asked."""
     engine = _engine(request)
     found = deciding(engine, name)
@@ -286,8 +287,8 @@ async def decide_many(request: Asking, name: Name, data: types.Asks) -> types.De
 async def reward(
     request: Asking,
     name: Name,
-    identity: Annotated[str, Parameter(description="The id the decision came with.", max_length=64, min_length=1)],
-    data: types.Reward,
+    identity: Annotated[str, PathParameter(description="The id the decision came with.", max_length=64, min_length=1)],
+    data: JSONBody[types.Reward],
 ) -> types.Rewarded:
     """What a decision earned, once: the same may be sent again, another one is refused. Answered when durable."""
     engine = _engine(request)
@@ -301,7 +302,7 @@ async def reward(
     responses=_responses(404),
     tags=["decisions"],
 )
-async def reward_many(request: Asking, name: Name, data: types.Rewards) -> types.RewardAnswers:
+async def reward_many(request: Asking, name: Name, data: JSONBody[types.Rewards]) -> types.RewardAnswers:
     """Each counts or is refused by itself; answers are in the order of what was sent."""
     engine = _engine(request)
     found = deciding(engine, name)
@@ -327,7 +328,7 @@ async def reward_many(request: Asking, name: Name, data: types.Rewards) -> types
 async def erase(
     request: Asking,
     name: Name,
-    person: Annotated[str, Parameter(description="As in decisions.", max_length=256, min_length=1)],
+    person: Annotated[str, PathParameter(description="As in decisions.", max_length=256, min_length=1)],
 ) -> types.Erased:
     """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned."""
     engine = _engine(request)
@@ -385,7 +386,7 @@ async def contract(request: Asking, name: Name) -> types.Contract:
     responses=_responses(404, 409),
     tags=["view and reports"],
 )
-async def report(request: Asking, name: Name, data: dict[str, Any]) -> types.Taken:
+async def report(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> types.Taken:
     """A noised report, as docs/protocol.md describes it. It may be sent again, and counts once."""
     engine = _engine(request)
     found = _reporting(engine, name)
@@ -400,11 +401,24 @@ async def report(request: Asking, name: Name, data: dict[str, Any]) -> types.Tak
     responses=_responses(404, 409),
     tags=["view and reports"],
 )
-async def batch(request: Asking, name: Name, data: dict[str, Any]) -> types.Taken:
+async def batch(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> types.Taken:
     """A batch of sealed reports, mixed by `tacit shuffle`."""
     engine = _engine(request)
     found = _reporting(engine, name)
     return types.Taken(await engine.submit(partial(found.receive_batch, data)))
+
+
+def _watched(engine: Engine, found: Standing) -> dict[str, Any]:
+    """A deployment for the dashboard: about arms only what its priced releases say."""
+    facts: dict[str, Any] = msgspec.to_builtins(summary(engine, found, pending=True))
+    means = found.released_means() if isinstance(found, Deciding) else []
+    shown = [{"arm": str(arm), "value": round(value, 4)} for arm, value in means[:50]]
+    return {
+        **facts,
+        "charged_share": 1.0,  # a plan is charged as a whole, before anybody comes
+        "releases_planned": None,
+        "released": {"mean_rewards": shown, "from": "priced releases"} if shown else None,
+    }
 
 
 # Operations -----------------------------------------------------------------------------------------------------------
@@ -414,10 +428,7 @@ async def batch(request: Asking, name: Name, data: dict[str, Any]) -> types.Take
 async def status(request: Asking) -> types.Status:
     """Requests, latencies and where each deployment stands. Counts are not covered by any guarantee."""
     engine, metrics = _engine(request), request.app.state.metrics
-    found = [msgspec.to_builtins(summary(engine, one, pending=True)) for one in list(engine.deployments.values())]
-    for one in found:
-        one["charged_share"] = 1.0
-        one["released"] = None
+    found = [_watched(engine, one) for one in list(engine.deployments.values())]
     service = {
         "version": __version__,
         "started": metrics.started,
@@ -456,6 +467,8 @@ async def prometheus(request: Asking) -> str:
     """Counts and gauges in the text format of Prometheus."""
     engine = _engine(request)
     metrics: Metrics = request.app.state.metrics
+    for gauge in metrics.gauges.values():
+        gauge.clear()  # of deployments that are no more
     for found in engine.deployments.values():
         facts = summary(engine, found, pending=True)
         values = {

@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from tacit.service.settings import LONGEST, MOST_FEATURES
+
 Name = Annotated[str, Meta(min_length=1, max_length=63, pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
 Label = Annotated[str, Meta(min_length=1, max_length=128)]
 Who = Annotated[str, Meta(min_length=1, max_length=256)]
 Identity = Annotated[str, Meta(min_length=1, max_length=64)]
 
-#: Actions of one decision, numbers of one action, and items of one batch at most.
-MOST_ACTIONS, MOST_FEATURES, MOST_ITEMS = 4096, 4096, 1000
+#: Actions of one decision, and items of one batch at most.
+MOST_ACTIONS, MOST_ITEMS = 4096, 1000
 
 
 class Error(Struct):
@@ -38,7 +40,7 @@ class NewDeployment(Struct, forbid_unknown_fields=True):
     budget: dict[str, Any] | None = None
     bounds: dict[str, Any] | None = None
     person_rounds: Annotated[int, Meta(ge=1, le=2**31)] | None = None
-    closes_after: Annotated[float, Meta(gt=0, le=366 * 86400)] | None = None
+    closes_after: Annotated[float, Meta(gt=0, le=LONGEST)] | None = None
     closes_after_decisions: Annotated[int, Meta(ge=1, le=2**53)] | None = None
     default_reward: float | None = None
     noise: str | None = None
