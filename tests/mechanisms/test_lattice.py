@@ -263,6 +263,21 @@ def test_what_is_published_is_the_prefix_sum_of_what_was_released():
     np.testing.assert_allclose(published, coefficients @ np.array(released), rtol=1e-12)
 
 
+def test_python_and_machine_code_agree_to_the_bit():
+    """The text of the kernels, run as Python, and what the compiler made of it: no operation was moved or fused."""
+    lattice, rows = lattice_of(DIM, 2.0**-21, np.zeros(SIZE)), unit_rows(ROWS, 14)
+    coder, memory = prefix.coder(EIGHT_BUFFERS), np.zeros((prefix.memory_rows(EIGHT_BUFFERS), SIZE))
+    twin = memory.copy()
+    for row in rows:
+        sums = [np.zeros((2, SIZE)) for _ in range(2)]
+        add_row(lattice, row[:DIM], row[DIM], DIM, sums[0])
+        add_row.py_func(lattice, row[:DIM], row[DIM], DIM, sums[1])
+        assert sums[0].tobytes() == sums[1].tobytes()
+        prefix.release_prefix(coder, lattice, memory, sums[0], quiet(SIZE))
+        prefix.release_prefix.py_func(coder, lattice, twin, sums[1], quiet(SIZE))
+        assert memory.tobytes() == twin.tobytes()
+
+
 def test_identity_weights_release_each_increment_by_itself():
     assert identity_weights(4).tolist() == [1.0, 0.0, 0.0, 0.0]
 
@@ -284,7 +299,7 @@ def test_the_finest_lattice_keeps_everything_within_what_doubles_hold():
         assert steps * weight <= 2.0**52
         assert steps * deviation <= 2.0**44
         assert (rows + 2048 + 8) * 2.0**-103 * rows * (steps + 1) < 0.01
-    with pytest.raises(BadInput, match="whole numbers of a double"):
+    with pytest.raises(BadInput, match="whole numbers of a double cannot hold more"):
         resolution(weight=1.0, rows=10, releases=1, deviation=2.0**50)
 
 

@@ -205,7 +205,8 @@ class Engine:
         self._tasks.append(asyncio.create_task(self._warm_noise()))
 
     async def _warm_noise(self) -> None:
-        """Load samplers while the first decisions are being made."""
+        """Load samplers, a second of work in which little else is done: after the first decisions, not before."""
+        await asyncio.sleep(1.0)
         for found in list(self.deployments.values()):
             if isinstance(found, Deciding):
                 await asyncio.get_running_loop().run_in_executor(None, found.live.warm_noise)

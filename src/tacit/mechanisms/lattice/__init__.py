@@ -31,8 +31,8 @@ ROUNDING = 0.51
 MOST_ROWS = 2**34
 #: Noised whole numbers stay below twice this, where doubles are exact.
 _LARGEST = 2.0**52
-#: A finer lattice than sensitivity/2³⁰ buys nothing: its rounding costs less than calibration keeps in hand. A coarser one
-#: than sensitivity/2⁸ would cost too much to be meant.
+#: A finer lattice than sensitivity/2³⁰ buys nothing: its rounding costs less than calibration keeps in hand. A coarser
+#: one than sensitivity/2⁸ would cost too much to be meant.
 _FINEST, _COARSEST = 30, 8
 #: By so many steps at most discrete noise lies off the continuous one (and a sum off its rounding), but for 10⁻³⁰.
 _OFF = 25.0
@@ -72,8 +72,8 @@ def resolution(*, weight: float, rows: int, releases: int, deviation: float) -> 
     )
     if bits < _COARSEST:
         raise BadInput(
-            f"Expected noise of at most 2**36 times what a row weighs, and rows of like size, got {deviation:.3g} times "
-            f"and sums of {weight:.3g} rows: whole numbers of a double cannot hold it. Promise a larger epsilon."
+            f"Expected noise of at most 2**36 times what a row weighs, got {deviation:.3g} times, and sums of at most "
+            f"2**44 rows, got {weight:.3g}: whole numbers of a double cannot hold more. Promise a larger epsilon."
         )
     return 2.0**bits
 
