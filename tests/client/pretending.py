@@ -89,7 +89,7 @@ class Pretended:
                 return httpx.Response(200, json={"state": parts[1]})
             case ("DELETE", _):
                 return httpx.Response(204)
-            case ("DELETE", _, "persons", _):
+            case ("POST", _, "persons", "erase"):
                 return httpx.Response(200, json={"erased_decisions": 0})
             case ("POST", _, "decisions"):
                 return httpx.Response(201, json=self.decide(body))

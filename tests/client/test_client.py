@@ -154,8 +154,14 @@ def test_what_names_nothing_is_refused(client, service, name):
 
 
 def test_an_id_with_strange_letters_stays_one_part_of_the_address(client, service):
+    with pytest.raises(ServiceError):
+        client.reward(NAME, "a/b?c#d é", 1.0)
+    assert service.asked[0].url.raw_path == b"/v1/deployments/news/decisions/a%2Fb%3Fc%23d%20%C3%A9/reward"
+
+
+def test_a_person_is_named_in_the_body_and_not_in_the_address(client, service):
     client.erase_person(NAME, "a/b?c#d é")
-    assert service.asked[0].url.raw_path == b"/v1/deployments/news/persons/a%2Fb%3Fc%23d%20%C3%A9"
+    assert service.asked[0].url.raw_path == b"/v1/deployments/news/persons/erase"
 
 
 def test_many_decisions_are_one_request(client, service):

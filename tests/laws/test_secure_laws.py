@@ -261,6 +261,30 @@ def test_a_replaced_row_moves_all_releases_by_no_more_than_is_priced(config):
     assert max(lengths) >= 0.2 * most, "and the rows that are compared are not all alike"
 
 
+@pytest.mark.parametrize(
+    "config",
+    [config for config in SECURE if getattr(config, "person_rounds", None) and config.slug != "renyi-gope"],
+    ids=name,
+)
+def test_all_rows_of_a_person_move_all_releases_by_no_more_than_is_priced(config):
+    """The first k rows replaced at once, where they weigh most."""
+    event, rounds = plan_for(config).event, config.person_rounds
+    rows = rows_for(config, 4)
+    most = price(event) * np.sqrt(row_event(event).steps ** 2 - SMOOTHING**2)
+    released, apart = [], getattr(config, "one_row_per_segment", False)
+    for reward in (1e6, -1e6):
+        run, taken = Run(config, np.zeros(10**5)), []
+        for number in range(rows):
+            stage = int(run.view.stage[0])
+            theirs = len(taken) < rounds and not (apart and stage in taken)
+            if theirs:
+                taken.append(stage)
+            x = row_of(config, run.view, axis(config, 0 if theirs else number))
+            run.feed(x, reward if theirs else 0.25)
+        released.append(np.concatenate(run.released))
+    assert 0.2 * most <= np.linalg.norm(released[0] - released[1]) <= most * (1 + 1e-6)
+
+
 def test_choose_cannot_see_the_vault(kind):
     """Scramble the vault: the same arms from the same numbers, as long as nothing is released."""
     learner, twin = kind.start(noise="secure"), kind.start(noise="secure")

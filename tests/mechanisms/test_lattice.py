@@ -293,7 +293,7 @@ def test_steps_on_the_diagonal_are_longer_by_the_root_of_two():
 
 
 def test_the_finest_lattice_keeps_everything_within_what_doubles_hold():
-    for weight, rows, deviation in ((1.0, 10, 1.0), (2.0**31, 2**34, 8.0), (1e6, 10**6, 1e6), (3.0, 2**34, 1e12)):
+    for weight, rows, deviation in ((1.0, 10, 1.0), (2.0**31, 2**34, 8.0), (1e6, 10**6, 1e6), (3.0, 2**34, 1e10)):
         steps = resolution(weight=weight, rows=rows, releases=2048, deviation=deviation)
         assert steps == 2.0 ** int(np.log2(steps))
         assert steps * weight <= 2.0**52

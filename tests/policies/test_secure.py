@@ -1,6 +1,7 @@
 """Learners with secure noise: how they start, what they refuse, that they go on, and that they learn as others do."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from tacit.core import checkpoint as room
 from tacit.core.round import learn_checked
 from tacit.environments import Sphere
 from tacit.errors import BadInput, HorizonSpent, NoSecureSampler
-from tacit.mechanisms.lattice import MOST_ROWS
+from tacit.mechanisms.lattice import MOST_ROWS, ROUNDING
 from tacit.noise import tape_of
-from tacit.privacy.event import LatticeEvent
+from tacit.privacy.accountant import price
+from tacit.privacy.event import LatticeEvent, PersonEvent
 from tests.laws.runs import play
 
 KEY = bytes(range(32))
@@ -145,7 +147,7 @@ def test_rows_beyond_what_a_lattice_holds_are_refused():
     assert config(horizon=300).secure_plan().limit == 300
 
 
-def test_persons_decisions_and_many_contexts_work_as_ever():
+def test_persons_decisions_and_thompson_draws_work_as_ever():
     learner = config(person_rounds=2, exploration="thompson").start(noise="secure")
     rng = np.random.default_rng(0)
     for number in range(40):
@@ -154,7 +156,33 @@ def test_persons_decisions_and_many_contexts_work_as_ever():
         learner.reward(decision, 0.5)
     assert learner.diagnostics().dropped == 40 - 14
     assert learner.view.stage[0] > 0
-    assert learner.choose_many(rng.normal(size=(300, 4, 3)) / 3).shape == (300,)
+    arms = {learner.choose(np.eye(3)) for _ in range(200)}
+    assert len(arms) > 1, "draws from the view differ from round to round"
+
+
+def test_rows_that_are_rounded_one_by_one_are_priced_one_by_one():
+    """LinPriv on a lattice so coarse that rounding is most of what moves: k rows of a person in one node round k times,
+    and the price of a single rounding is exceeded."""
+    one = tacit.LinPriv(dim=3, arms=1, horizon=64, rho=0.1, person_rounds=8)
+    plan, step, x = one.secure_plan(), 1.15, np.full(3, 1 / math.sqrt(3))  # x·r is just above half a step
+    params = plan.params._replace(step=step)
+    sums = []
+    for reward in (1.0, -1.0):
+        vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
+        noise = tape_of(np.zeros(10**4), np.zeros(1))
+        learn = entry(learn_checked, params, vault, view, x, 0.0, report, noise)
+        prefix = [np.zeros(3)]
+        for row in range(1, 64):
+            learn(params, vault, view, x, reward if row <= 8 else 0.3, report, noise)
+            prefix.append(vault.sums[0].copy())
+        sums.append([prefix[row] - prefix[row - (row & -row)] for row in range(1, 64)])
+    moved = float(np.linalg.norm(np.array(sums[0]) - np.array(sums[1])))
+    event, scale = plan.event.event, 1e6 * step
+    by_row = replace(event.event, scale=scale, sensitivity=2.0 + 2 * ROUNDING * math.sqrt(3) * step)
+    by_sum = replace(event.event, scale=scale, sensitivity=2.0)
+    priced = price(PersonEvent(replace(event, event=by_row, step=step), 8)) * 1e6
+    too_little = price(PersonEvent(replace(event, event=by_sum, step=step, rounding=ROUNDING), 8)) * 1e6
+    assert too_little < moved <= priced
 
 
 # Going on --------------------------------------------------------------------------------------------------------

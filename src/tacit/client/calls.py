@@ -152,7 +152,8 @@ def delete(deployment: str) -> Call[None]:
 
 
 def erase_person(deployment: str, person: str) -> Call[dict[str, Any]]:
-    return Call("DELETE", _path(deployment, "persons", person), _object)
+    # In the body and not in the address: ids may hold anything, and proxies log addresses.
+    return Call("POST", _path(deployment, "persons", "erase"), _object, {"person": person})
 
 
 # Decisions and rewards ----------------------------------------------------------------------------------------------

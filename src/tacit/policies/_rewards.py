@@ -128,7 +128,7 @@ class RenyiPolicy(RewardPolicy):
             weight=rows,
             rows=rows,
             releases=1,
-            rounding=0.0,
+            rounded="rewards",
         )
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from tacit.errors import NoSecureSampler
 from tacit.mechanisms.lattice import MOST_ROWS, ROUNDING, resolution
@@ -39,14 +41,22 @@ def lay(
     weight: float,
     rows: int,
     releases: int,
-    rounding: float = ROUNDING,
+    rounded: str = "sums",
 ) -> Laid:
     """`event_at(s)` on the finest lattice for these sums. `rough` is the scale of continuous noise, which is close; the
-    rest as `mechanisms.lattice.resolution` and `LatticeEvent` have it."""
+    rest as `mechanisms.lattice.resolution` and `LatticeEvent` have it.
+
+    `rounded`: "sums", which are rounded when they are released; "rows", each of which is and is in no sum before: a row
+    then weighs 2ρ√m steps more, and sums are exact; "rewards", which are rounded within their interval, at no price.
+    """
     step = sensitivity / resolution(weight=weight, rows=rows, releases=releases, deviation=rough / sensitivity)
+    more = 2 * ROUNDING * math.sqrt(coordinates) * step if rounded == "rows" else 0.0
 
     def on_lattice(scale: float) -> Event:
-        return for_unit(LatticeEvent(event_at(scale), step=step, coordinates=coordinates, rounding=rounding))
+        inner: Any = event_at(scale)
+        inner = replace(inner, sensitivity=inner.sensitivity + more)
+        rounding = ROUNDING if rounded == "sums" else 0.0
+        return for_unit(LatticeEvent(inner, step=step, coordinates=coordinates, rounding=rounding))
 
     scale = rough * calibrate(promise, lambda times: on_lattice(times * rough))
     return Laid(scale, step, on_lattice(scale))

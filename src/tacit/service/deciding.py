@@ -87,9 +87,6 @@ class Deciding(Standing):
             raise StoreRefused(f"Expected the deployment {self.name} in the store, got none: it was deleted.")
         live = Live(self.config, self.plan, seed=self.asked.seed)
         live.share_code(self.live)
-        self.live = live
-        self.state, self.made, self.copies = row.state, row.made, row.copies
-        self._new, self._dirty, self._released, self._next = [], False, False, None
         self._saved = {
             name: self.sealer.open(name.encode(), data) for name, data in self.store.leaves(self.uid).items()
         }
@@ -103,35 +100,39 @@ class Deciding(Standing):
                     if name.startswith(part)
                 },
             )
-        self.load_view()
+        shown = self._read_view(live)
+        self.live = live  # only now: somebody may be reading the view meanwhile
+        self.version, self.released_at = shown
+        self.state, self.made, self.copies = row.state, row.made, row.copies
+        self._new, self._dirty, self._released, self._next = [], False, False, None
 
-    def load_view(self) -> bool:
-        """The published view anew from the store; False if it was the same."""
+    def load_view(self) -> None:
+        """The published view anew from the store."""
+        self.version, self.released_at = self._read_view(self.live)
+
+    def _read_view(self, live: Live) -> tuple[int, float]:
         found = self.store.view(self.uid)
         if found is None:
-            return False
-        version, self.released_at, data = found
-        changed = version != self.version
-        self.version = version
+            return self.version, self.released_at
+        version, released_at, data = found
         at = 0
-        for leaf in self.live.public().values():
+        for leaf in live.public().values():
             leaf[...] = np.frombuffer(data, leaf.dtype, leaf.size, at).reshape(leaf.shape)
             at += leaf.nbytes
-        self.live.publish()
-        return changed
+        live.publish()
+        return version, released_at
 
     def flush(self) -> None:
-        """Write the decisions that have been collected."""
+        """Write the decisions that have been collected, and how many there are."""
         if self._new:
             self.store.add_pending(self._new)
             self._new = []
+            if not self.shared:
+                self.store.set_made(self.uid, self.made)
 
     def save(self, now: float) -> None:
         """Write what has changed: decisions, counts, sums, and with a release its view and its entry in the ledger."""
-        if self._new:
-            self.flush()
-            if not self.shared:
-                self.store.set_made(self.uid, self.made)
+        self.flush()
         if not self._dirty:
             return
         changed = []
@@ -151,12 +152,15 @@ class Deciding(Standing):
             self.store.set_view(self.uid, self.version + 1, now, data)
         self._dirty = False
 
+    def warm(self) -> None:
+        self.live.warm()
+
     def committed(self) -> None:
         """What was written is durable: from now on it may be read."""
         if self._next is not None:
+            self.live.publish()
             self.version, self.released_at = self._next
             self._next = None
-            self.live.publish()
         self._released = False
 
     @property
@@ -250,7 +254,7 @@ class Deciding(Standing):
         if not self.in_order:
             self.tick()
         if self.in_order or self.asked.closes_after_decisions is not None:
-            self.close_due(now)
+            self.close_due(now, coming=1)
         if self._released:
             raise CommitFirst
 
@@ -278,15 +282,16 @@ class Deciding(Standing):
         self.store.remove_many_pending(self.uid, [pending.number for pending in found])
         return len(found)
 
-    def close_due(self, now: float) -> int:
-        """Close decisions whose time is over, oldest first, up to the next release; how many.
+    def close_due(self, now: float, *, coming: int = 0) -> int:
+        """Close decisions whose time is over, oldest first, up to the next release; how many. `coming`: decisions that
+        are about to be made, and count among those that have followed.
 
         In order, a decision's row is learned here, with the reward that has come or without. Otherwise a row with a
         reward has been absorbed when it came, and here the default is, if there is one.
         """
         self.flush()
         lag = self.asked.closes_after_decisions
-        below = 0 if lag is None else self.made - lag + 1
+        below = 0 if lag is None else self.made - lag + coming
         oldest = self.store.oldest(self.uid)
         if oldest is None or not (oldest[0] < below or oldest[1] <= now):
             return 0
@@ -306,7 +311,11 @@ class Deciding(Standing):
         else:
             value = default
             how = "expired" if default is None else "default"
-            self.store.close(self.uid, pending.number, how, None, now + self.asked.closes_after)
+            if not self.store.close(self.uid, pending.number, how, None, now + self.asked.closes_after):
+                # Another process was first: its reward was acknowledged, and counts.
+                pending = self.store.pending(self.uid, pending.number) or pending
+                if pending.reward is not None:
+                    value = _value(self.sealer.open(b"r%d" % pending.number, pending.reward))
         self.store.remove_pending(self.uid, pending.number)
         if self.in_order:
             row = self._row(pending)

@@ -135,7 +135,10 @@ def _check_key(store: Store, key: bytes | None, *, fresh: bool) -> None:
 def _fork(opened: Opened) -> None:
     """One copy more of everything, in the ledger and on the cards."""
     store = opened.store
-    seen = Witness.load(opened.witness) if opened.witness.exists() else None
+    try:
+        seen = Witness.load(opened.witness)
+    except StoreRefused:  # a file that is no witness: that it is none is what is being accepted
+        seen = None
     for found in opened.deployments.values():
         copies = found.copies + 1
         starts = [*found.secret.starts, found.made]
@@ -194,8 +197,7 @@ class Engine:
     async def start(self) -> None:
         """Find or compile the machine code, and begin to work."""
         for found in self.deployments.values():
-            if isinstance(found, Deciding):
-                found.live.warm()
+            found.warm()
         # The compiler's many objects stay for ever: looking through them for garbage would stop everything for 0.1 s.
         gc.collect()
         gc.freeze()
@@ -324,7 +326,9 @@ class Engine:
         while not self._stopping:
             try:
                 await loop.run_in_executor(self._thread, self._reload)
-            except TacitError:
+            except Exception as still:  # whatever it is: a writer that stops would leave everybody waiting
+                if not isinstance(still, StoreUnavailable):
+                    _log.error({"reading again failed": type(still).__name__, "where": place_of(still)})
                 await asyncio.sleep(0.2)
                 # Whoever comes meanwhile is told at once, rather than kept waiting.
                 while self._queue:
@@ -339,13 +343,13 @@ class Engine:
         db = self.store.db
         db.rollback()
         db.begin()
-        known = {found.uid: found for found in self.deployments.values()}
-        self.deployments.clear()
+        known, fresh = {found.uid: found for found in self.deployments.values()}, {}
         for row in self.store.deployments():  # also one whose deletion failed
             found = known.get(row.uid) or make(self.store, row, self._opened.master)
             found.load()
-            self.deployments[row.name] = found
+            fresh[row.name] = found
         db.rollback()
+        self.deployments = fresh  # at once: whoever asks meanwhile finds what there is
 
     async def _bear_witness(self, loop: asyncio.AbstractEventLoop) -> None:
         """Tell the witness when the ledger has grown. After the store, so that it is never ahead of it."""
@@ -380,7 +384,7 @@ class Engine:
                 continue  # the store is away: what is due stays due
 
     def _close(self, found: Deciding) -> bool:
-        if self.shared and not self.store.take_lease(found.uid, self.replica, LEASE):
+        if self.shared and not self.store.keep_lease(found.uid, self.replica, LEASE):
             return False
         return found.close_due(self._now()) > 0
 
@@ -423,12 +427,16 @@ class Engine:
     def _hold(self, found: Deciding, made: int, version: int) -> bool:
         """Do what only the holder of the lease may do, or follow the one who does."""
         found.made = made
-        if not self.store.take_lease(found.uid, self.replica, LEASE):
+        # A lease that could be renewed has been nobody else's. One that was lost and taken back has: if this process
+        # stood still for longer than a lease lasts, what it has in memory is old.
+        if not self.store.keep_lease(found.uid, self.replica, LEASE):
             self._held.discard(found.uid)
-            if version != found.version:
-                found.load_view()
-            return False
+            if not self.store.take_lease(found.uid, self.replica, LEASE):
+                if version != found.version:
+                    found.load_view()
+                return False
         if found.uid not in self._held:
+            found.flush()  # what was decided in this transaction, before it is read again
             found.load()  # the last holder's sums, as they are in the store
             found.made = made
             self._held.add(found.uid)
@@ -458,9 +466,8 @@ class Engine:
             return found
 
         found = await self.submit(run)
-        if isinstance(found, Deciding):
-            await loop.run_in_executor(None, found.live.warm)
-            gc.freeze()
+        await loop.run_in_executor(None, found.warm)
+        gc.freeze()
         return found
 
     async def set_state(self, name: str, state: str) -> Standing:

@@ -99,10 +99,10 @@ class Live:
 
     def publish(self) -> None:
         """From now on choices are made from what was released last. Call it when that is durable."""
-        for shown, made in zip(
-            leaves("view", self.published).values(), leaves("view", self.view).values(), strict=True
-        ):
+        fresh = self.plan.view()  # whoever is reading the old one meanwhile keeps it whole
+        for shown, made in zip(leaves("view", fresh).values(), leaves("view", self.view).values(), strict=True):
             shown[...] = made
+        self.published = fresh
 
     # What may happen ----------------------------------------------------------------------------------------------
 

@@ -56,7 +56,9 @@ class Postgres:
         self.run("BEGIN")
 
     def commit(self) -> None:
-        self.run("COMMIT")
+        # What failed on the way is rolled back by COMMIT without an error: its answer says which of the two it was.
+        if self._execute("COMMIT", ()).statusmessage != "COMMIT":
+            raise StoreUnavailable("Expected PostgreSQL to commit, got a rollback. Nothing was changed; try again.")
 
     def rollback(self) -> None:
         if self._connection is None:
@@ -71,9 +73,15 @@ class Postgres:
         if self._connection is not None:
             self._connection.close()
 
+    def _same(self) -> psycopg.Connection[Any]:
+        """The connection that `begin` opened: another one would be outside of the transaction."""
+        if self._connection is None:
+            raise StoreUnavailable("Expected a working PostgreSQL server, got none. Nothing was changed; try again.")
+        return self._connection
+
     def _execute(self, statement: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
         try:
-            return self._open().execute(cast(Any, _translated(statement)), values)
+            return self._same().execute(cast(Any, _translated(statement)), values)
         except psycopg.Error as problem:
             raise _unavailable(problem) from None
 
@@ -82,7 +90,7 @@ class Postgres:
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         try:
-            with self._open().cursor() as cursor:
+            with self._same().cursor() as cursor:
                 cursor.executemany(cast(Any, _translated(statement)), list(rows))
         except psycopg.Error as problem:
             raise _unavailable(problem) from None

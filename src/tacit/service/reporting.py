@@ -95,6 +95,12 @@ class Reporting(Standing):
     def touched(self) -> bool:
         return self._dirty
 
+    def warm(self) -> None:
+        """Find or compile the machine code, on arrays of its own."""
+        twin = Server(self.config, memory=1)
+        twin._learn(np.zeros(self.contract.report.size))
+        self.server._take = twin._take
+
     # Reports ------------------------------------------------------------------------------------------------------
 
     def receive(self, message: dict[str, Any]) -> int:

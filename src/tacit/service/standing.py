@@ -78,6 +78,9 @@ class Standing:
         """Write what has changed."""
         raise TypeError
 
+    def warm(self) -> None:
+        """Find or compile the machine code before anybody waits for it."""
+
     def committed(self) -> None:
         """What was written is durable: from now on it may be read."""
 

@@ -345,14 +345,27 @@ class Store:
 
     # Leases -------------------------------------------------------------------------------------------------------
 
-    def take_lease(self, uid: str, holder: str, seconds: float) -> bool:
-        """Take or renew the lease, by the database's own clock; False if another process holds it."""
+    def keep_lease(self, uid: str, holder: str, seconds: float) -> bool:
+        """Renew the lease, by the database's own clock; False if this process has it no more."""
         found = self.db.run(
-            "INSERT INTO leases (uid, holder, until) VALUES (?, ?, extract(epoch FROM clock_timestamp()) + ?) "
-            "ON CONFLICT (uid) DO UPDATE SET holder = excluded.holder, until = excluded.until "
-            "WHERE leases.holder = excluded.holder OR leases.until < extract(epoch FROM clock_timestamp())",
-            (uid, holder, seconds),
+            "UPDATE leases SET until = extract(epoch FROM clock_timestamp()) + ? WHERE uid = ? AND holder = ?",
+            (seconds, uid, holder),
         )
+        return found == 1
+
+    def take_lease(self, uid: str, holder: str, seconds: float) -> bool:
+        """Take a lease that nobody has or that has run out; False if another process holds it."""
+        found = self.db.run(
+            "UPDATE leases SET holder = ?, until = extract(epoch FROM clock_timestamp()) + ? "
+            "WHERE uid = ? AND until < extract(epoch FROM clock_timestamp())",
+            (holder, seconds, uid),
+        )
+        if found == 0:
+            found = self.db.run(
+                "INSERT INTO leases (uid, holder, until) VALUES (?, ?, extract(epoch FROM clock_timestamp()) + ?) "
+                "ON CONFLICT DO NOTHING",
+                (uid, holder, seconds),
+            )
         return found == 1
 
     def drop_leases(self, holder: str) -> None:

@@ -200,6 +200,7 @@ class LinPriv(RenyiPolicy):
             weight=self.weighed(self.horizon),
             rows=self.horizon,
             releases=self.nodes,
+            rounded="rows",
         )
         # How long rounding may make a sum: by half a step for each row, and what discrete noise is off by.
         most = ROUNDING * self.horizon * math.sqrt(self.context_dim) * laid.step

@@ -22,7 +22,7 @@ from tacit.service.api import failures
 from tacit.service.api.fast import Fast, respond
 from tacit.service.api.reading import Asked, BadBody
 from tacit.service.api.roles import Keys
-from tacit.service.api.routes import V1, health, prometheus, status
+from tacit.service.api.routes import MOST_BATCH, V1, health, prometheus, status
 from tacit.service.api.types import Error, Failed
 from tacit.service.engine import Engine
 from tacit.service.metrics import Metrics
@@ -135,7 +135,8 @@ class Shell:
     def _too_large(self, scope: Scope) -> bool:
         for name, value in scope["headers"]:
             if name == b"content-length":
-                return not value.isdigit() or int(value) > self._most
+                most = max(self._most, MOST_BATCH) if scope["path"].endswith("/batches") else self._most
+                return not value.isdigit() or int(value) > most
         return False
 
 

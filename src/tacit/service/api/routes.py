@@ -28,6 +28,9 @@ from tacit.service.reporting import Reporting
 from tacit.service.standing import Standing, finite_epsilon
 
 Name = Annotated[str, PathParameter(description="The deployment's name.", max_length=63, min_length=1)]
+#: Bytes of a shuffler's batch at most: it holds the reports of many people.
+MOST_BATCH = 64 * 2**20
+
 Asking = Request[Any, Any, Any]
 
 _ERASED = (
@@ -151,7 +154,7 @@ async def create(request: Asking, data: JSONBody[types.NewDeployment]) -> types.
 async def deployments(request: Asking) -> types.Deployments:
     """Where each of them stands. Open decisions are counted for administrators only."""
     engine, admin = _engine(request), _is_admin(request)
-    return types.Deployments([summary(engine, found, pending=admin) for found in engine.deployments.values()])
+    return types.Deployments([summary(engine, found, pending=admin) for found in list(engine.deployments.values())])
 
 
 @get(
@@ -331,7 +334,23 @@ async def erase(
     person: Annotated[str, PathParameter(description="As in decisions.", max_length=256, min_length=1)],
 ) -> types.Erased:
     """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned."""
-    engine = _engine(request)
+    return await _erased(_engine(request), name, person)
+
+
+@post(
+    "/deployments/{name:str}/persons/erase",
+    guards=[needs()],
+    status_code=200,
+    summary="Erase a person named in the body",
+    responses=_responses(404),
+    tags=["decisions"],
+)
+async def erase_named(request: Asking, name: Name, data: JSONBody[types.Person]) -> types.Erased:
+    """The same for ids that do not fit into an address, or should not stand in the logs of a proxy."""
+    return await _erased(_engine(request), name, data.person)
+
+
+async def _erased(engine: Engine, name: str, person: str) -> types.Erased:
     found = deciding(engine, name)
     erased = await engine.submit(partial(found.erase, person, engine.now()))
     return types.Erased(erased, "a keyed hash and a count of rounds, so that the limit holds", _ERASED)
@@ -397,6 +416,7 @@ async def report(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) ->
     "/deployments/{name:str}/batches",
     guards=[needs("report")],
     status_code=200,
+    request_max_body_size=MOST_BATCH,
     summary="A shuffler's batch",
     responses=_responses(404, 409),
     tags=["view and reports"],
@@ -469,7 +489,7 @@ async def prometheus(request: Asking) -> str:
     metrics: Metrics = request.app.state.metrics
     for gauge in metrics.gauges.values():
         gauge.clear()  # of deployments that are no more
-    for found in engine.deployments.values():
+    for found in list(engine.deployments.values()):
         facts = summary(engine, found, pending=True)
         values = {
             "tacit_decisions": facts.decisions,
@@ -504,6 +524,7 @@ V1 = Router(
         reward,
         reward_many,
         erase,
+        erase_named,
         view,
         contract,
         report,

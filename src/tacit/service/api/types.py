@@ -210,6 +210,12 @@ class Contract(Struct):
     sealing_key: str | None
 
 
+class Person(Struct, forbid_unknown_fields=True):
+    """Somebody, by the id that decisions were made for."""
+
+    person: Who
+
+
 class Erased(Struct):
     """What was erased, what was kept, and why."""
 
