@@ -1,4 +1,4 @@
-"""One seed is one world on every processor: tables that decide a draw come from the C library, not from NumPy's vectors."""
+"""One seed is one world on every processor: tables that decide a draw come from the C library, not from NumPy."""
 
 import os
 import subprocess

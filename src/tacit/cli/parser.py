@@ -171,9 +171,14 @@ def parser() -> argparse.ArgumentParser:
         )
     )
     _add_service(command)
-    command(
-        "warm", warm, "compile policies in every environment, so that nothing has to later", "tacit warm joint-linucb"
-    ).add_argument("policies", nargs="*", metavar="policy", help="see `tacit policies` (default: all of them)")
+    sub = command(
+        "warm",
+        warm,
+        "compile policies in every environment, so that nothing has to later",
+        "tacit warm joint-linucb\n  tacit warm --serve joint-linucb",
+    )
+    sub.add_argument("policies", nargs="*", metavar="policy", help="see `tacit policies` (default: all of them)")
+    sub.add_argument("--serve", action="store_true", help="only what `tacit serve` runs")
     return found
 
 
@@ -213,7 +218,7 @@ def _add_service(command: Any) -> None:
         "--closes-after-decisions", type=whole_number, metavar="N", help="or how many decisions later at most"
     )
     sub.add_argument("--default-reward", type=float, help="of a decision that closes without one (default: none)")
-    sub.add_argument("--noise", metavar="secure|float", help="how noise is drawn (default: secure)")
+    sub.add_argument("--sampler", metavar="secure|float", help="how noise is drawn (default: secure)")
     _add_set(sub)
 
     sub = command(

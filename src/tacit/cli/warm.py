@@ -22,15 +22,18 @@ def warm(parsed: argparse.Namespace, _: list[str]) -> int:
     for kind in kinds:
         # Worlds bring their own number of features; kernels are compiled for types, so one of each is enough.
         for place, config in enumerate(kind.examples(dim=5)):
-            plan = config.plan()
+            plan = _served(config) if parsed.serve else config.plan()
             params = plan.params
             name = f"{kind.slug} ({_words(params)})"
             if name in compiled:
                 continue
             if numba.typeof(params) not in seen:
                 seen.add(numba.typeof(params))
-                _play(kind, place)
-                _live(config)
+                if parsed.serve:
+                    _serve(config, plan)
+                else:
+                    _play(kind, place)
+                    _live(config)
                 if plan.report is not None:
                     _live_apart(config)
             compiled.append(name)
@@ -75,6 +78,24 @@ def _play(kind: Any, place: int) -> None:
     for world_kind in CATALOGUE.values():
         world = world_kind()
         simulate(kind.examples(dim=world.features)[place], world, rounds=2, progress=False)
+
+
+def _served(config: Any) -> Any:
+    """The plan the service would run: with secure noise where there is some."""
+    from tacit.errors import NoSecureSampler
+
+    try:
+        return config.secure_plan()
+    except NoSecureSampler:
+        return config.plan()
+
+
+def _serve(config: Any, plan: Any) -> None:
+    """What `tacit serve` calls for each request."""
+    from tacit.service.live import Live
+
+    if plan.report is None:
+        Live(config, plan, seed=0).warm()
 
 
 def _live(config: Any) -> None:
