@@ -17,6 +17,10 @@ except ImportError:
     ) from None
 
 
+#: The lock of whoever writes: a number that nothing else on the server is likely to use.
+_ALONE = 7340021
+
+
 @lru_cache(maxsize=256)
 def _translated(statement: str) -> bytes:
     return statement.replace("?", "%s").replace(" BLOB", " BYTEA").encode()
@@ -53,7 +57,10 @@ class Postgres:
 
     def begin(self) -> None:
         self._open()
-        self.run("BEGIN")
+        # One transaction at a time among all replicas. Rows of several deployments, the ledger's head and repeats of
+        # one request would otherwise be locked in whatever order requests came in: replicas waited for each other
+        # until the server ended one of them, and everybody in that transaction was told to come again.
+        self.run(f"BEGIN; SELECT pg_advisory_xact_lock({_ALONE})")
 
     def commit(self) -> None:
         # What failed on the way is rolled back by COMMIT without an error: its answer says which of the two it was.

@@ -99,8 +99,6 @@ class Store:
 
     def prepare(self) -> None:
         """Make what is missing; refuse a store of a newer version. In a transaction."""
-        if self.db.kind == "postgresql":  # two replicas may start together
-            self.db.run("SELECT pg_advisory_xact_lock(7340021)")
         # Rows lie in the order of their keys: one tree to write instead of two.
         suffix = " WITHOUT ROWID" if self.db.kind == "sqlite" else ""
         for statement in _TABLES:

@@ -193,7 +193,9 @@ class JointLinUCB(Policy):
 
     @property
     def rows_may_come_late(self) -> bool:
-        return self.noise == "gaussian"
+        # A release every round is priced for one row of a person in each of them; late ones may come together.
+        apart = self.schedule in ("geometric", "window") or self.person_rounds in (None, 1)
+        return self.noise == "gaussian" and apart
 
     @property
     def promise(self) -> Promise:
