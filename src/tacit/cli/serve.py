@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import print_json
@@ -15,35 +16,52 @@ if TYPE_CHECKING:
 _FLAGS = ("store", "host", "port", "key_file", "witness", "log_requests", "test_seeds", "most_bytes")
 
 
-def _serving(parsed: argparse.Namespace) -> Serving:
+def _installed() -> None:
     try:
-        from tacit.service.serving import Serving
+        import tacit.service.serving  # noqa: F401
     except ImportError as problem:
         raise BadInput(
             f"Expected the packages of the service, got none of the name {problem.name}. Install them with "
             "pip install 'tacit[serve]'."
         ) from None
+
+
+def _serving(parsed: argparse.Namespace) -> Serving:
+    from tacit.service.serving import Serving
+
     flags = {name: getattr(parsed, name, None) for name in _FLAGS}
     return Serving.read(parsed.config, os.environ, flags)
 
 
 def serve(parsed: argparse.Namespace, _: list[str]) -> int:
     """`tacit serve`."""
+    _installed()
     if parsed.new_key is not None:
         from tacit.service.serving import new_key_file
 
         new_key_file(parsed.new_key)
-        print(f"key     {parsed.new_key}  (keep it apart from the store and its backups)")
+        if parsed.json:
+            print_json({"key_file": str(parsed.new_key)})
+        else:
+            print(f"key     {parsed.new_key}  (keep it apart from the store and its backups)")
         return 0
     settings = _serving(parsed)
     from tacit.service.serving import run
 
-    run(settings, say=lambda line: print(line, flush=True))
+    def started(facts: dict[str, Any], lines: list[str]) -> None:
+        if parsed.json:
+            print_json(facts)
+        else:
+            print("\n".join(lines))
+        sys.stdout.flush()
+
+    run(settings, started)
     return 0
 
 
 def keys(parsed: argparse.Namespace, _: list[str]) -> int:
     """`tacit keys add|list|remove`."""
+    _installed()
     from tacit.service.api.roles import new_key
     from tacit.service.serving import open_for
 
@@ -84,6 +102,7 @@ def keys(parsed: argparse.Namespace, _: list[str]) -> int:
 
 def ledger(parsed: argparse.Namespace, _: list[str]) -> int:
     """`tacit ledger show|verify|fork`, on a store that nobody serves from."""
+    _installed()
     from tacit.service import chain
     from tacit.service.serving import open_for
 

@@ -420,6 +420,7 @@ class Engine:
                 found.load()
                 found.committed()
         for found in known.values():
+            found.state = "deleted"
             del self.deployments[found.name]
             self._held.discard(found.uid)
         return more
@@ -455,7 +456,7 @@ class Engine:
         await loop.run_in_executor(None, settings.plan_of, asked)
 
         def run() -> Standing:
-            if name in self.deployments:
+            if name in self.deployments or self.store.has_name(name):  # perhaps another replica's, of just now
                 raise BadInput(
                     "Expected a name that is not in use, got one that is. Choose another, or delete that one."
                 )
@@ -494,6 +495,15 @@ class Engine:
             self._settling = True
 
         await self.submit(run)
+
+    async def erase(self, found: Deciding, person: str) -> int:
+        """Forget what is open of a person, in the store's log too; how many decisions that was."""
+
+        def run() -> int:
+            self._settling = True
+            return found.erase(person, self._now())
+
+        return await self.submit(run)
 
 
 def _resolve(work: _Work) -> None:

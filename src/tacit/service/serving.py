@@ -22,6 +22,10 @@ from tacit.service.engine import Engine, Opened, open_store
 from tacit.service.sealing import KEY_VARIABLE, read_key
 
 PORT = 8420
+#: Connections that may wait to be taken.
+_WAITING = 2048
+#: Told once it listens: facts for programs, and lines for people.
+Started = Callable[[dict[str, Any], list[str]], None]
 #: The environment's name for an option: TACIT_STORE, TACIT_PORT, …
 _PREFIX = "TACIT_"
 
@@ -111,7 +115,7 @@ def open_for(serving: Serving, *, fork: bool = False) -> Opened:
     return open_store(serving.store, key=key, witness=witness, fork=fork)
 
 
-def run(serving: Serving, say: Callable[[str], None]) -> None:
+def run(serving: Serving, started: Started) -> None:
     """Serve until told to stop: SIGTERM and SIGINT finish what was accepted and let go of the store."""
     try:
         import uvicorn
@@ -133,8 +137,12 @@ def run(serving: Serving, say: Callable[[str], None]) -> None:
     app = application(
         engine, keys, allow_seed=serving.test_seeds, most_bytes=serving.most_bytes, log_requests=serving.log_requests
     )
-    bound = _bind(serving)
-    _announce(say, serving, bound.getsockname()[1], opened, keys)
+    try:
+        bound = _bind(serving)
+    except BadInput:
+        opened.store.db.close()
+        raise
+    _announce(started, serving, bound.getsockname()[1], opened, keys)
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -143,7 +151,7 @@ def run(serving: Serving, say: Callable[[str], None]) -> None:
         date_header=False,
         timeout_graceful_shutdown=10,
         limit_concurrency=None,
-        backlog=2048,
+        backlog=_WAITING,
         lifespan="on",
     )
     asyncio.run(_until_stopped(uvicorn.Server(config), bound))
@@ -164,10 +172,12 @@ async def _until_stopped(server: Any, bound: socket.socket) -> None:
 
 def _bind(serving: Serving) -> socket.socket:
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio switches Nagle's algorithm off only where the protocol is named: 40 ms per request otherwise.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((serving.host, serving.port))
+        found.listen(_WAITING)  # whoever comes while machine code is loaded waits, and is not refused
     except OSError as problem:
         raise BadInput(
             f"Expected to listen on {serving.host}:{serving.port}, got: {problem.strerror}. Choose another --port."
@@ -175,13 +185,19 @@ def _bind(serving: Serving) -> socket.socket:
     return found
 
 
-def _announce(say: Callable[[str], None], serving: Serving, port: int, opened: Opened, keys: Keys) -> None:
-    sealed = "sealed" if opened.master is not None else f"not sealed: give --key-file, or set {KEY_VARIABLE}"
+def _announce(started: Started, serving: Serving, port: int, opened: Opened, keys: Keys) -> None:
+    sealed, place = opened.master is not None, serving.store
+    word = "sealed" if sealed else f"not sealed: give --key-file, or set {KEY_VARIABLE}"
     who = "keys are needed" if keys else "no keys: only this machine is served, and may do everything"
     host = f"[{serving.host}]" if ":" in serving.host else serving.host
-    place = serving.store if "://" not in serving.store else serving.store.split("://")[0]
-    say(f"tacit serves on http://{host}:{port}  (/docs, /health, /metrics, dashboard at /)")
-    say(f"store   {place} ({sealed})")
-    say(f"access  {who}")
+    place = place if "://" not in place else place.split("://")[0]
+    url = f"http://{host}:{port}"
+    lines = [
+        f"tacit serves on {url}  (/docs, /health, /metrics, dashboard at /)",
+        f"store   {place} ({word})",
+        f"access  {who}",
+    ]
     if serving.test_seeds:
-        say("TEST SEEDS ARE ALLOWED: a seeded deployment protects nobody, and its card says so.")
+        lines.append("TEST SEEDS ARE ALLOWED: a seeded deployment protects nobody, and its card says so.")
+    facts = {"url": url, "store": place, "sealed": sealed, "keys": bool(keys), "test_seeds": serving.test_seeds}
+    started(facts, lines)

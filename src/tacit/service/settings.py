@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from tacit._version import __version__
 from tacit.core.functions import FunctionPolicy
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
+from tacit.core.round import LARGEST
 from tacit.core.state import clock_of, same
 from tacit.errors import BadInput, NoSecureSampler, StoreRefused, TacitError, UnknownName
 from tacit.policies.catalogue import policy as policy_of
@@ -55,8 +55,8 @@ class Asked:
             whole("closes_after_decisions", self.closes_after_decisions, low=1)
         if self.default_reward is not None:
             real("default_reward", self.default_reward)
-            if not math.isfinite(self.default_reward):
-                raise BadInput("Expected default_reward to be a finite number, got another.")
+            if abs(self.default_reward) > LARGEST:
+                raise BadInput("Expected default_reward to be within 1e100 of zero, got another.")
         one_of("noise", self.noise, ("secure", "float"))
         if self.seed is not None:
             whole("seed", self.seed, low=0)

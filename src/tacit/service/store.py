@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tacit.errors import StoreRefused
+from tacit.errors import StoreRefused, UnknownDeployment
 from tacit.service.database import Database, Row
 
 SCHEMA = 1
@@ -134,6 +134,9 @@ class Store:
         row = self.db.one(f"SELECT {_DEPLOYMENT} FROM deployments WHERE uid = ?", (uid,))
         return None if row is None else _deployment(row)
 
+    def has_name(self, name: str) -> bool:
+        return self.db.one("SELECT 1 FROM deployments WHERE name = ?", (name,)) is not None
+
     def add_deployment(self, row: Deployment) -> None:
         self.db.run(f"INSERT INTO deployments ({_DEPLOYMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
@@ -155,7 +158,7 @@ class Store:
         """The number of a new decision, counted across replicas."""
         row = self.db.one("UPDATE deployments SET made = made + 1 WHERE uid = ? RETURNING made", (uid,))
         if row is None:
-            raise StoreRefused("Expected a deployment that is there, got one that was deleted meanwhile.")
+            raise UnknownDeployment("Expected the name of a deployment, got one that was deleted meanwhile.")
         return int(row[0]) - 1
 
     def standing(self) -> list[Row]:

