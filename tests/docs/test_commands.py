@@ -46,7 +46,7 @@ def understand(words: list[str]) -> None:
         return
     if getattr(parsed, "policy", None) in (None, "compose"):
         # Files, or everything there is: no policy whose options these would be.
-        assert parsed.command in ("audit", "privacy")
+        assert parsed.command in ("audit", "deployments", "privacy")
         return
     asked = [parsed.policy] if isinstance(parsed.policy, str) else parsed.policy
     given = read_settings(rest, parsed.set)

@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 import shutil
+import signal
 import statistics
 import threading
 import time
@@ -220,6 +221,35 @@ def test_a_hundred_dead_holders_lose_nothing(server, tmp_path):
     print(f"taken over after {statistics.median(taken):.1f} s (median), {max(taken):.1f} s (at most)")
     assert max(taken) < LEASE + 20
     write_results([outcome.row("PostgreSQL, two replicas")])
+
+
+@pytest.mark.long
+def test_a_holder_that_stands_still_is_replaced_and_does_no_harm_when_it_goes_on(server, tmp_path):
+    """Stopped in the middle of anything, it may hold a lease, a lock and old sums."""
+    rng, url = random.Random(23), server.database()
+    books, taken = the_books(), []
+    with replicas(tmp_path, url) as services:
+        create_all(services[0])
+        for book in books:
+            known(services, book.name)
+        with Load(services, books, seed=23):
+            for _ in range(8):
+                time.sleep(rng.uniform(0.2, 1.0))  # the moment is the experiment
+                poll(lambda: any(holds(one, "every") for one in services), what="a holder")
+                still = next(one for one in services if holds(one, "every"))
+                other = next(one for one in services if one is not still)
+                still.process.send_signal(signal.SIGSTOP)
+                try:
+                    taken.append(poll(lambda other=other: holds(other, "every"), what="a takeover"))
+                    time.sleep(rng.uniform(0.0, 1.0))
+                finally:
+                    still.process.send_signal(signal.SIGCONT)
+        for one in services:
+            one.stop()
+        found = audited(tmp_path, url, books)
+    # A lease, and what the server gives a transaction at most.
+    assert max(taken) < LEASE + 20 + 20
+    print(f"taken over after {statistics.median(taken):.1f} s (median), {max(taken):.1f} s (at most): {found}")
 
 
 # What can happen between two processes, one step at a time -----------------------------------------------------------

@@ -282,3 +282,14 @@ def test_only_its_owner_may_read_the_store(store):
     path.chmod(0o644)
     reopened(path)
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_what_a_killed_process_left_beside_the_witness_is_removed(store):
+    _, witness = files(store)
+    left = witness.with_name(f".{witness.name}.ab12_xyz")
+    mine = witness.with_name(f".{witness.name}.of-last-week")
+    for one in (left, mine):
+        one.write_text("half of a witne")
+    reopened(store)
+    assert not left.exists()
+    assert mine.exists()

@@ -35,7 +35,7 @@ from tacit.service.reporting import Reporting
 from tacit.service.sealing import Sealer, Secret
 from tacit.service.standing import Standing
 from tacit.service.store import Deployment, Store
-from tacit.service.witness import Witness, check
+from tacit.service.witness import Witness, check, tidy
 
 Result = TypeVar("Result")
 _log = logging.getLogger("tacit.service")
@@ -102,6 +102,7 @@ def open_store(url: str, *, key: bytes | None, witness: Path | None = None, fork
         store.set_meta("epoch", str(int(store.meta("epoch") or 0) + 1))
         store.db.commit()
         Witness.of(store).save(path)
+        tidy(path)
     except BaseException:
         store.db.rollback()
         store.db.close()
@@ -174,6 +175,8 @@ class Engine:
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
         self._held: set[str] = set()
+        self._strangers: list[Deployment] = []  # what other replicas have made, and this one does not know yet
+        self._meeting: dict[str, asyncio.Task[None]] = {}
         self._settling = False
         self.available = True
         self.pending: dict[str, int] = {}
@@ -218,9 +221,10 @@ class Engine:
         self._stopping = True
         self._wake.set()
         if self._tasks:
-            for task in self._tasks[1:]:
+            meeting = list(self._meeting.values())
+            for task in [*self._tasks[1:], *meeting]:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.gather(*self._tasks, *meeting, return_exceptions=True)
         if self.shared:
             with suppress(StoreUnavailable):  # they run out by themselves
                 self.store.drop_leases(self.replica)
@@ -396,8 +400,35 @@ class Engine:
                 more = await self.submit(self._follow)
             except TacitError:
                 self._held.clear()
+            while self._strangers:
+                row = self._strangers.pop()
+                if row.uid not in self._meeting:
+                    self._meeting[row.uid] = asyncio.create_task(self._meet(row))
             if not more:
                 await asyncio.sleep(_WATCH)
+
+    async def _meet(self, row: Deployment) -> None:
+        """Take in what another replica has made. Its machine code comes first: to compile it may take longer than
+        anybody should hold a transaction, or stay without renewing its leases."""
+
+        def prepare() -> Standing:
+            found = make(self.store, row, self._opened.master)
+            found.warm()
+            return found
+
+        def add(found: Standing) -> None:
+            if self.store.deployment(row.uid) is not None:
+                found.load()
+                self.deployments[row.name] = found
+
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(None, prepare)
+            await self.submit(partial(add, found))
+        except Exception as problem:  # the next look will find it again
+            _log.warning({"deployment not taken in": type(problem).__name__, "where": place_of(problem)})
+            await asyncio.sleep(1.0)
+        finally:
+            del self._meeting[row.uid]
 
     def _follow(self) -> bool:
         """True if there is more to do at once."""
@@ -409,9 +440,7 @@ class Engine:
             if found is None:
                 row = self.store.deployment(str(uid))
                 if row is not None:
-                    found = make(self.store, row, self._opened.master)
-                    found.load()
-                    self.deployments[row.name] = found
+                    self._strangers.append(row)
                 continue
             found.state, found.copies = str(state), int(copies)
             if isinstance(found, Deciding):

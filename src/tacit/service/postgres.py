@@ -44,7 +44,10 @@ class Postgres:
                 self._connection = psycopg.connect(self._url, connect_timeout=5, autocommit=True)
                 # Full durability whatever the server's default is: an acknowledged reward is on the disk.
                 self._connection.execute("SET synchronous_commit = on")
-                self._connection.execute("SET idle_in_transaction_session_timeout = '30s'")
+                # A process that stands still in the middle of a transaction holds up everybody: not for long.
+                self._connection.execute("SET idle_in_transaction_session_timeout = '10s'")
+                if self._connection.info.server_version >= 170000:  # also in the middle of a statement
+                    self._connection.execute("SET transaction_timeout = '20s'")
                 found = self._connection.execute(
                     "SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' || "
                     "(SELECT oid FROM pg_database WHERE datname = current_database())::text"
@@ -63,8 +66,14 @@ class Postgres:
         self.run(f"BEGIN; SELECT pg_advisory_xact_lock({_ALONE})")
 
     def commit(self) -> None:
+        try:
+            answer = self._same().execute("COMMIT").statusmessage
+        except psycopg.Error:
+            raise StoreUnavailable(
+                "Expected PostgreSQL to commit, got no answer: it was done or not. Send it again; it counts once."
+            ) from None
         # What failed on the way is rolled back by COMMIT without an error: its answer says which of the two it was.
-        if self._execute("COMMIT", ()).statusmessage != "COMMIT":
+        if answer != "COMMIT":
             raise StoreUnavailable("Expected PostgreSQL to commit, got a rollback. Nothing was changed; try again.")
 
     def rollback(self) -> None:

@@ -8,6 +8,7 @@ an honest store. A restore that rolls back the file too cannot be seen: docs/wha
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tacit.core.sealed import write
 from tacit.errors import StoreRefused
 from tacit.service.store import Store
 
+#: How the names of temporary files end.
+_TEMPORARY = re.compile(r"[a-z0-9_]{8}")
 _FORK = (
     "Whoever went on from the newer state and whoever goes on from this one release the same people's data twice. If "
     "that is so, or cannot be ruled out, accept the price with `tacit ledger fork`; if not, put the right files back. "
@@ -58,6 +61,13 @@ class Witness:
                 f"Expected a witness in {path}, got a file that is none. It was changed; put the right one back, or "
                 "accept a fork with `tacit ledger fork`."
             ) from None
+
+
+def tidy(path: Path) -> None:
+    """Remove what processes have left beside the file that were killed while they wrote it."""
+    for one in path.parent.iterdir():
+        if one.name.startswith(f".{path.name}.") and _TEMPORARY.fullmatch(one.name.rpartition(".")[2]):
+            one.unlink(missing_ok=True)
 
 
 def check(store: Store, path: Path, *, fresh: bool) -> None:

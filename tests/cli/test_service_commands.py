@@ -1,0 +1,253 @@
+"""`tacit serve`, `keys`, `ledger` and `deployments` as an operator uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+import tacit
+from tacit.cli import main
+
+pytest.importorskip("litestar")
+
+ARMS = ["renyi-ucb", "--arms", "3", "--rho", "1", "--sampler", "float"]
+
+
+def ask(capsys, *arguments):
+    code = main([str(one) for one in arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def facts(capsys, *arguments):
+    code, out, err = ask(capsys, *arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def refusal(capsys, *arguments):
+    code, out, err = ask(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("tacit: ")
+    assert "Traceback" not in err
+    return err
+
+
+@pytest.fixture(autouse=True)
+def nothing_in_the_environment(monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("TACIT_") and name != "TACIT_CACHE_DIR"]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@contextmanager
+def served(folder, *arguments):
+    """`tacit serve` as a process of its own; its address, and what it printed."""
+    command = [sys.executable, "-m", "tacit", "serve", "--port", "0", *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=folder, **pipes)
+    last, lines = ("}" if "--json" in arguments else "access "), []
+    try:
+        while not lines or not lines[-1].startswith(last):
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            lines.append(line.rstrip())
+        url = re.search(r"http://127\.0\.0\.1:\d+", "".join(lines))[0]
+        yield url, lines, process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode in (0, -signal.SIGTERM, 143), errors
+    assert "Traceback" not in errors
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """A service of the module, on loopback, without keys."""
+    folder = tmp_path_factory.mktemp("service")
+    with served(folder, "--store", "tacit.db") as (url, lines, _):
+        yield url, lines
+
+
+def test_serve_says_where_it_is_and_who_may_come(service):
+    url, lines = service
+    text = "\n".join(lines)
+    assert f"tacit serves on {url}" in text
+    assert "not sealed" in text
+    assert "only this machine" in text
+    assert httpx.get(f"{url}/health").json()["status"] == "ok"
+
+
+def test_a_deployment_from_its_making_to_its_end(capsys, service):
+    url, _ = service
+    where = ["--url", url]
+    code, out, err = ask(capsys, "deployments", "list", *where)
+    assert code == 0, err
+    assert "No deployments yet" in out
+    code, out, err = ask(capsys, "deployments", "create", "arms", *ARMS, "--closes-after", "60", *where)
+    assert code == 0, err
+    assert out.startswith("arms: renyi-ucb, serving, view 1, 0 decisions")
+    assert "Privacy card" in out
+    found = facts(capsys, "deployments", "list", *where)
+    assert [(one["name"], one["closes_after"], one["noise"]) for one in found] == [("arms", 60.0, "float")]
+    code, out, _ = ask(capsys, "deployments", "list", *where)
+    assert code == 0
+    assert re.match(r"arms +renyi-ucb +epsilon", out)
+    shown = facts(capsys, "deployments", "show", "arms", *where)
+    assert shown["deployment"]["name"] == "arms"
+    assert "renyi-ucb" in shown["card"]["text"]
+    assert facts(capsys, "deployments", "pause", "arms", *where)["state"] == "paused"
+    assert "paused" in ask(capsys, "deployments", "list", *where)[1]
+    with tacit.Client(url) as client, pytest.raises(tacit.errors.ServiceConflict, match="paused"):
+        client.decide("arms")
+    assert facts(capsys, "deployments", "resume", "arms", *where)["state"] == "serving"
+    assert facts(capsys, "deployments", "delete", "arms", *where) == {"deleted": "arms"}
+    assert "name of a deployment" in refusal(capsys, "deployments", "show", "arms", *where)
+    assert facts(capsys, "deployments", "list", *where) == []
+
+
+def test_what_cannot_be_deployed_is_refused_in_words(capsys, service):
+    url, _ = service
+    where = ["--url", url]
+    assert "Did you mean" in refusal(capsys, "deployments", "create", "x", "renyi-uc", *where)
+    assert "--arm" in refusal(capsys, "deployments", "create", "x", "renyi-ucb", "--armz", "3", *where)
+    assert "name of a deployment" in refusal(capsys, "deployments", "create", *where)
+    assert "a policy" in refusal(capsys, "deployments", "create", "x", *where)
+    assert "name of a deployment" in refusal(capsys, "deployments", "show", "nobody", *where)
+    assert "no option" in refusal(capsys, "deployments", "list", "--arms", "3", *where)
+    assert "name" in refusal(capsys, "deployments", "create", "Not A Name", *ARMS, *where)
+
+
+def test_without_a_service_the_error_says_so(capsys):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        before = time.monotonic()
+        err = refusal(capsys, "deployments", "pause", "x", "--url", url)
+    assert "Is it running" in err
+    assert time.monotonic() - before < 10
+
+
+def test_a_store_that_is_served_from_is_not_for_commands(capsys, tmp_path):
+    with served(tmp_path, "--store", "tacit.db"):
+        for command in (["keys", "list"], ["ledger", "verify"]):
+            assert "another process serves from it" in refusal(capsys, *command, "--store", tmp_path / "tacit.db")
+
+
+def test_a_taken_port_is_said_and_the_store_let_go(tmp_path, service):
+    url, _ = service
+    command = [sys.executable, "-m", "tacit", "serve", "--port", url.rsplit(":", 1)[1], "--store", "other.db"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "Expected to listen on 127.0.0.1" in done.stderr
+    assert "--port" in done.stderr
+
+
+def test_keys_are_shown_once_and_stored_as_hashes(capsys, tmp_path):
+    where = ["--store", tmp_path / "tacit.db"]
+    assert "No keys" in ask(capsys, "keys", "list", *where)[1]
+    made = facts(capsys, "keys", "add", "shop", *where)
+    assert (made["name"], made["role"]) == ("shop", "decide")
+    assert made["key"].startswith("tacit_")
+    code, out, _ = ask(capsys, "keys", "add", "boss", "--role", "admin", *where)
+    assert code == 0
+    assert "Shown once" in out
+    assert made["key"].encode() not in (tmp_path / "tacit.db").read_bytes()
+    err = refusal(capsys, "keys", "add", "shop", *where)
+    assert "Remove that key first" in err
+    assert "'decide', 'report', 'admin'" in refusal(capsys, "keys", "add", "x", "--role", "king", *where)
+    assert "a name" in refusal(capsys, "keys", "add", *where)
+    listed = facts(capsys, "keys", "list", *where)
+    assert listed == {"keys": [{"name": "boss", "role": "admin"}, {"name": "shop", "role": "decide"}]}
+    assert facts(capsys, "keys", "remove", "shop", *where) == {"removed": "shop"}
+    assert "tacit keys list" in refusal(capsys, "keys", "remove", "shop", *where)
+    assert ask(capsys, "keys", "list", *where)[1].split() == ["admin", "boss"]
+
+
+def test_with_a_key_everybody_needs_one(capsys, tmp_path):
+    key = facts(capsys, "keys", "add", "boss", "--role", "admin", "--store", tmp_path / "tacit.db")["key"]
+    with served(tmp_path, "--store", "tacit.db") as (url, lines, _):
+        assert "keys are needed" in "\n".join(lines)
+        assert "Expected a key" in refusal(capsys, "deployments", "list", "--url", url)
+        assert facts(capsys, "deployments", "list", "--url", url, "--key", key) == []
+
+
+def test_options_come_from_flags_before_the_environment_before_a_file(tmp_path, monkeypatch):
+    (tmp_path / "tacit.toml").write_text('store = "file.db"\ntest_seeds = true\n')
+    monkeypatch.setenv("TACIT_STORE", "environment.db")
+    with served(tmp_path, "--config", "tacit.toml", "--json") as (_, lines, _):
+        told = json.loads("\n".join(lines))
+    assert (told["store"], told["sealed"], told["keys"], told["test_seeds"]) == ("environment.db", False, False, True)
+    assert (tmp_path / "environment.db").exists()
+
+
+def test_a_sealed_store_opens_with_its_key_alone(capsys, tmp_path, monkeypatch):
+    assert facts(capsys, "serve", "--new-key", tmp_path / "store.key") == {"key_file": str(tmp_path / "store.key")}
+    assert stat.S_IMODE((tmp_path / "store.key").stat().st_mode) == 0o600
+    assert "never overwritten" in refusal(capsys, "serve", "--new-key", tmp_path / "store.key")
+    assert "keep it apart" in ask(capsys, "serve", "--new-key", tmp_path / "other.key")[1]
+    where = ["--store", tmp_path / "tacit.db"]
+    facts(capsys, "keys", "add", "shop", *where, "--key-file", tmp_path / "store.key")
+    assert "key" in refusal(capsys, "keys", "list", *where)
+    assert "does not open" in refusal(capsys, "keys", "list", *where, "--key-file", tmp_path / "other.key")
+    assert "--new-key" in refusal(capsys, "keys", "list", *where, "--key-file", tmp_path / "missing.key")
+    monkeypatch.setenv("TACIT_STORE_KEY", (tmp_path / "store.key").read_text())
+    assert facts(capsys, "keys", "list", *where)["keys"] == [{"name": "shop", "role": "decide"}]
+
+
+def test_the_ledger_is_shown_and_verified_where_the_store_is(capsys, tmp_path):
+    with served(tmp_path, "--store", "tacit.db") as (url, _, _):
+        facts(capsys, "deployments", "create", "arms", *ARMS, "--url", url)
+        facts(capsys, "deployments", "delete", "arms", "--url", url)
+    where = ["--store", tmp_path / "tacit.db"]
+    found = facts(capsys, "ledger", "show", *where)
+    assert [entry["kind"] for entry in found["ledger"]] == ["charged", "deleted"]
+    assert found["head"] == found["ledger"][-1]["hash"]
+    assert facts(capsys, "ledger", "verify", *where) == {"entries": 2, "head": found["head"]}
+    code, out, _ = ask(capsys, "ledger", "show", *where)
+    assert code == 0
+    assert "charged epsilon" in out
+    assert "2 entries, unbroken" in out
+    (tmp_path / "tacit.db.witness").unlink()
+    assert "tacit ledger fork" in refusal(capsys, "ledger", "verify", *where)
+    assert facts(capsys, "ledger", "fork", *where)["deployments"] == []
+    assert facts(capsys, "ledger", "verify", *where)["entries"] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["serve"], ["serve", "--new-key", "k"], ["keys", "list"], ["ledger", "verify"], ["deployments", "list"]],
+    ids=" ".join,
+)
+def test_without_the_extra_the_error_names_it(tmp_path, arguments):
+    missing = "httpx" if arguments[0] == "deployments" else "litestar"
+    code = f"import sys; sys.modules[{missing!r}] = None; from tacit.cli import main; sys.exit(main({arguments!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert re.search(r"pip install 'tacit\[(serve|client)\]'", done.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["serve", "keys", "ledger", "deployments"])
+def test_every_command_has_help_with_an_example_and_json(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert "example:" in text
+    assert f"tacit {command}" in text
+    assert "--json" in text

@@ -1,0 +1,234 @@
+"""Devices, a shuffler and the service, end to end: what the service knows is what a plain server would know."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+import pytest
+import uvicorn
+
+import tacit
+from tacit.client import device as device_module
+from tacit.client.clients import AsyncClient
+from tacit.core.sealed_reports import SealedShuffler, seal_report
+from tacit.errors import ServiceConflict
+from tacit.service import reporting
+from tacit.shuffling.app import App
+from tacit.shuffling.mixing import Mixing
+from tests.service.serving import PATIENCE, digest, refused, serving, until
+
+DIM, BATCH = 2, 4
+LOCAL = tacit.LocalLinUCB(dim=DIM, epsilon=4.0, delta=1e-6, horizon=12)
+MIXED = tacit.ShuffleLinUCB(dim=DIM, epsilon=10.0, delta=0.1, horizon=1000, batch=BATCH)
+OFFERED = np.random.default_rng(3).uniform(-0.6, 0.6, (40, 5, DIM))
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("store") / "tacit.db") as found:
+        yield found
+
+
+@contextmanager
+def deployed(service, name, config):
+    with tacit.Client(service.url, timeout=60.0) as client:
+        client.create(name, config)
+    yield f"/v1/deployments/{name}"
+    assert service.ask("DELETE", f"/v1/deployments/{name}").status_code == 204
+
+
+class Heard(httpx.HTTPTransport):
+    """The way to the service, and everything that a device has posted on it."""
+
+    def __init__(self):
+        super().__init__()
+        self.posted = []
+
+    def handle_request(self, request):
+        if request.method == "POST":
+            self.posted.append(request.content)
+        return super().handle_request(request)
+
+
+def report_of(service, name, config, person, **options):
+    """A new person's device chooses, and reports; what it has sent."""
+    heard = Heard()
+    with tacit.DeviceClient(config, service.url, name, transport=heard, **options) as device:
+        offered = OFFERED[person]
+        device.report(offered[device.choose(offered)], float(np.sin(person)))
+    (content,) = heard.posted
+    return content
+
+
+def same_as(service, path, plain):
+    assert service.http.get(f"{path}/view").json() == json.loads(plain.view_json())
+    found = service.engine.deployments[path.split("/")[-1]].server
+    for ours, theirs in zip((*found._vault, *found._view), (*plain._vault, *plain._view), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_reports_make_the_same_server_as_in_one_process_also_across_a_restart(service):
+    plain = LOCAL.server()
+    with deployed(service, "phones", LOCAL) as path:
+        assert service.http.get(f"{path}/contract").json() == {"contract": LOCAL.contract(), "sealing_key": None}
+        shown = service.show("phones")
+        assert (shown["takes"], shown["trust"], shown["noise"]) == ("reports", "local", "none")
+        sent = []
+        for person in range(12):
+            sent.append(report_of(service, "phones", LOCAL, person))
+            plain.receive(sent[-1])
+            same_as(service, path, plain)
+            if person % 5 == 4:
+                before = digest(service, "phones")
+                service.restart()
+                assert digest(service, "phones") == before
+        # Every report has counted, and none counts again: not the first, and not the last, after which all is spent.
+        for content in sent:
+            answer = service.http.post(f"{path}/reports", content=content, headers={"Content-Type": "application/json"})
+            refused(answer, 409, "repeated_report")
+        with pytest.raises(ServiceConflict) as caught:
+            report_of(service, "phones", LOCAL, 12)
+        assert caught.value.code == "horizon_spent"
+        same_as(service, path, plain)
+        shown = service.show("phones")
+        assert (shown["decisions"], shown["learning"], shown["rounds_left"]) == (12, False, 0)
+
+
+def test_a_lost_answer_costs_nothing(service):
+    """A device that hears nothing sends its report again, and takes the refusal of the repeat for an answer."""
+
+    class Deaf(Heard):
+        def handle_request(self, request):
+            answer = super().handle_request(request)
+            if len(self.posted) == 1 and request.method == "POST":
+                answer.close()
+                raise httpx.ReadError("lost")
+            return answer
+
+    with deployed(service, "deaf", LOCAL), tacit.DeviceClient(LOCAL, service.url, "deaf", transport=Deaf()) as device:
+        device.report(OFFERED[0][0], 0.5)
+        assert device.unsent == 0
+        assert service.show("deaf")["decisions"] == 1
+
+
+def test_stale_and_future_reports_are_refused_and_memory_is_bounded(service, monkeypatch):
+    monkeypatch.setattr(reporting, "MEMORY", 3)
+    with deployed(service, "old", LOCAL) as path:
+        view = service.http.get(f"{path}/view").json()
+        early, late = LOCAL.device(), LOCAL.device()
+        early.see(view)
+        for person in range(4):
+            report_of(service, "old", LOCAL, person)
+        refused(service.ask("POST", f"{path}/reports", early.report(OFFERED[0][0], 0.5)), 409, "stale_report")
+        late.see(service.http.get(f"{path}/view").json())
+        message = late.report(OFFERED[0][0], 0.5)
+        refused(service.ask("POST", f"{path}/reports", {**message, "stage": 5}), 400, "bad_message")
+        refused(service.ask("POST", f"{path}/reports", {**message, "contract": "0" * 64}), 400, "bad_message")
+        refused(service.ask("POST", f"{path}/reports", {**message, "values": [0.0]}), 400, "bad_message")
+        service.ask("POST", f"{path}/pause")
+        refused(service.ask("POST", f"{path}/reports", message), 409, "paused")
+        service.ask("POST", f"{path}/resume")
+        assert service.ask("POST", f"{path}/reports", message).json() == {"stage": 5}
+        refused(service.ask("POST", f"{path}/batches", message), 400, "bad_input")
+
+
+def test_a_device_of_another_contract_sends_nothing(service):
+    other = tacit.LocalLinUCB(dim=DIM, epsilon=8.0, delta=1e-6, horizon=12)
+    with deployed(service, "ours", LOCAL), tacit.DeviceClient(other, service.url, "ours") as device:
+        with pytest.raises(tacit.errors.BadMessage, match="contract"):
+            device.report(OFFERED[0][0], 0.5)
+        assert service.show("ours")["decisions"] == 0
+
+
+@contextmanager
+def shuffling(service, name, config=MIXED):
+    """`tacit shuffle` in a thread; its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    running = {}
+
+    async def run():
+        mixing = Mixing(config, AsyncClient(service.url, retries=0), name)
+        options = {"log_config": None, "access_log": False, "ws": "none", "lifespan": "on"}
+        running["server"] = uvicorn.Server(uvicorn.Config(App(mixing), **options))
+        await running["server"].serve(sockets=[listener])
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    thread.start()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    try:
+        until(lambda: "server" in running and running["server"].started)
+        until(lambda: httpx.get(f"{url}/health").status_code == 200)
+        yield url
+    finally:
+        running["server"].should_exit = True
+        thread.join(PATIENCE)
+        listener.close()
+        assert not thread.is_alive()
+
+
+def test_sealed_batches_make_the_same_server_as_in_one_process_also_across_a_restart(service, monkeypatch):
+    made = []
+
+    def sealed(contract, message, key, **options):
+        made.append(message)  # as the device wrote it, before anybody could read it
+        return seal_report(contract, message, key, **options)
+
+    monkeypatch.setattr(device_module, "seal_report", sealed)
+    plain, shuffler = MIXED.server(), MIXED.shuffler()
+    with deployed(service, "mixed", MIXED) as path:
+        told = service.http.get(f"{path}/contract").json()
+        assert told["contract"] == MIXED.contract()
+        assert service.show("mixed")["takes"] == "batches"
+        for part in range(2):
+            with shuffling(service, "mixed") as url:
+                for person in range(part * 2 * BATCH, (part + 1) * 2 * BATCH):
+                    stage = plain.stage
+                    report_of(service, "mixed", MIXED, person, shuffler=url, sealing_key=told["sealing_key"])
+                    shuffler.add(made[-1])
+                    if shuffler.ready:
+                        plain.receive_batch(shuffler.batch())
+                        until(lambda: service.http.get(f"{path}/view").json()["stage"] == plain.stage)
+                        until(lambda: httpx.get(f"{url}/health").json()["stage"] == plain.stage)
+                    same_as(service, path, plain)
+                    assert plain.stage == stage + (person % BATCH == BATCH - 1)
+            before = digest(service, "mixed")
+            service.restart()
+            assert digest(service, "mixed") == before
+            assert service.http.get(f"{path}/contract").json() == told
+        assert len(made) == 4 * BATCH
+        kinds = [one["entry"]["kind"] for one in service.http.get(f"{path}/ledger").json()["entries"]]
+        assert kinds == ["charged", *["batch"] * 4]
+
+
+def test_the_service_takes_sealed_batches_and_nothing_less(service):
+    with deployed(service, "strict", MIXED) as path:
+        told = service.http.get(f"{path}/contract").json()
+        view = service.http.get(f"{path}/view").json()
+        shuffler, open_shuffler = SealedShuffler(MIXED), MIXED.shuffler()
+        for person in range(BATCH):
+            device = MIXED.device()
+            device.see(view)
+            report = device.report(OFFERED[person][0], 0.5)
+            open_shuffler.add(report)
+            sealed = seal_report(MIXED, report, told["sealing_key"])
+            shuffler.add(sealed)
+            refused(service.ask("POST", f"{path}/reports", report), 400, "bad_input")
+            refused(service.ask("POST", f"{path}/reports", sealed), 400, "bad_input")
+            refused(service.ask("POST", f"{path}/batches", sealed), 400, "bad_message")
+        refused(service.ask("POST", f"{path}/batches", open_shuffler.batch()), 400, "bad_message")
+        batch = shuffler.batch()
+        few = {**batch, "reports": BATCH - 1, "sealed": batch["sealed"][1:]}
+        refused(service.ask("POST", f"{path}/batches", few), 400, "bad_message")
+        twice = {**batch, "sealed": [batch["sealed"][0]] * BATCH}
+        refused(service.ask("POST", f"{path}/batches", twice), 409, "repeated_report")
+        assert service.http.get(f"{path}/view").json() == view
+        assert service.ask("POST", f"{path}/batches", batch).json() == {"stage": 1}
+        refused(service.ask("POST", f"{path}/batches", batch), 409, "stale_report")
+        assert service.show("strict")["decisions"] == 1

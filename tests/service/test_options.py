@@ -1,0 +1,115 @@
+"""Where the options of `tacit serve` come from, which wins, and what is refused before anybody is served."""
+
+from __future__ import annotations
+
+import socket
+import stat
+
+import pytest
+
+from tacit.errors import BadInput, StoreUnavailable, UnknownName
+from tacit.service import engine
+from tacit.service import serving as process
+from tacit.service.api.roles import new_key
+from tacit.service.serving import Serving, is_loopback, new_key_file, open_for, run
+
+
+@pytest.fixture
+def file(tmp_path):
+    found = tmp_path / "tacit.toml"
+    found.write_text('store = "file.db"\nport = 1001\nhost = "127.0.0.2"\nlog_requests = true\nmost_bytes = 1000\n')
+    return found
+
+
+def test_a_flag_wins_over_the_environment_which_wins_over_the_file(file):
+    environment = {"TACIT_PORT": "2002", "TACIT_HOST": "127.0.0.3", "TACIT_LOG_REQUESTS": "no", "OTHER": "x"}
+    found = Serving.read(file, environment, {"port": 3003, "store": None})
+    assert (found.store, found.port, found.host, found.log_requests) == ("file.db", 3003, "127.0.0.3", False)
+    assert found.most_bytes == 1000
+    assert Serving.read(None, {}, {}) == Serving()
+    assert Serving.read(None, {"TACIT_PORT": ""}, {}) == Serving()
+
+
+def test_what_is_not_said_is_safe():
+    found = Serving()
+    assert is_loopback(found.host)
+    assert (found.test_seeds, found.log_requests) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words"),
+    [
+        ("prot = 8420", UnknownName, "port"),
+        ('port = "many"', BadInput, "whole number"),
+        ('test_seeds = "perhaps"', BadInput, "true or false"),
+        ("port = ", BadInput, "TOML"),
+        ("\udc80", BadInput, "TOML"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_refused(tmp_path, text, kind, words):
+    found = tmp_path / "tacit.toml"
+    found.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(kind, match=words):
+        Serving.read(found, {}, {})
+    with pytest.raises(BadInput, match="TOML"):
+        Serving.read(tmp_path / "missing.toml", {}, {})
+    with pytest.raises(BadInput, match="whole number"):
+        Serving.read(None, {"TACIT_PORT": "x"}, {})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_loopback_needs_no_key(host):
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", "", "localhost.example.org"])
+def test_without_a_key_nobody_but_this_machine_is_served(tmp_path, monkeypatch, host):
+    monkeypatch.setattr(process, "_bind", lambda _: pytest.fail("it must not listen"))
+    wanted = Serving(store=str(tmp_path / "tacit.db"), host=host, port=0)
+    said = []
+    with pytest.raises(BadInput, match="Expected a key before anybody but this machine"):
+        run(wanted, lambda *told: said.append(told))
+    assert said == []
+    opened = open_for(wanted)  # it has let go of the store
+    opened.store.db.close()
+
+
+def test_with_a_key_other_machines_are_served(tmp_path, monkeypatch):
+    class Listening(BadInput):
+        pass
+
+    def bind(_):
+        raise Listening
+
+    monkeypatch.setattr(process, "_bind", bind)
+    wanted = Serving(store=str(tmp_path / "tacit.db"), host="0.0.0.0", port=0)
+    opened = open_for(wanted)
+    new_key(opened.store, "web", "decide")
+    opened.store.db.close()
+    with pytest.raises(Listening):
+        run(wanted, lambda *_: None)
+
+
+def test_a_new_key_is_for_its_owner_and_never_overwrites(tmp_path):
+    path = tmp_path / "store.key"
+    new_key_file(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert len(bytes.fromhex(path.read_text().strip())) == 32
+    text = path.read_text()
+    with pytest.raises(BadInput, match="never overwritten"):
+        new_key_file(path)
+    assert path.read_text() == text
+    wanted = Serving(store=str(tmp_path / "tacit.db"), key_file=str(path))
+    opened = open_for(wanted)
+    assert opened.master == bytes.fromhex(text.strip())
+    with pytest.raises(StoreUnavailable, match="another process serves from it"):
+        engine.open_store(wanted.store, key=opened.master)
+    opened.store.db.close()
+
+
+def test_answers_are_not_held_back_for_more_to_send():
+    """Nagle's algorithm would cost 40 ms per request; asyncio switches it off only where the protocol is named."""
+    with process._bind(Serving(port=0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+        with socket.create_connection(listener.getsockname(), timeout=5):  # it listens before it is announced
+            pass
