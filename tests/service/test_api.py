@@ -16,6 +16,7 @@ from tacit.errors import StoreUnavailable, TacitError, UnknownDeployment
 from tacit.policies.catalogue import CATALOGUE
 from tacit.service import api_page, dashboard, pages, settings
 from tacit.service.api import fast, roles, types
+from tacit.service.api.app import _from_here
 from tests.service.serving import ACTIONS, DAY, JOINT, PATIENCE, Clock, digest, named, refused, serving, until
 
 ALL = "/v1/deployments"
@@ -676,9 +677,8 @@ def test_a_body_that_is_too_large_is_refused_unread(service, method, path):
     refused(post(service, path, b" " * (large * 65_536), method), 413, "too_large")
     refused(post(service, path, without_length(), method), 413, "too_large")
     with socket.create_connection(("127.0.0.1", service.port), timeout=10) as asking:
-        head = (
-            f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n"
-        )
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        head += "Content-Length: 99999999999\r\n"
         asking.sendall(head.encode() + b"\r\n{}")
         assert asking.recv(65_536).startswith(b"HTTP/1.1 413")
 
@@ -944,3 +944,30 @@ def test_every_address_is_documented_with_its_errors_and_always_the_same(service
                 continue
             assert {"401", "403"} <= told["responses"].keys(), (method, path)
             assert ("requestBody" in told) == ("415" in told["responses"]), (method, path)
+
+
+# Without keys -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "127.0.0.1:1"}, 200),
+        ({"Host": "localhost"}, 200),
+        ({"Host": "[::1]:8420"}, 200),
+        ({"Host": "127.0.0.1:1", "Origin": "http://127.0.0.1:1"}, 200),  # the dashboard
+        ({"Host": "127.0.0.1:1", "Origin": "http://elsewhere.test"}, 403),  # a page that posts to us
+        ({"Host": "127.0.0.1:1", "Origin": "null"}, 403),
+        ({"Host": "elsewhere.test"}, 403),  # a name that was made to point here
+        ({"Host": "127.0.0.1.elsewhere.test:1"}, 403),
+    ],
+)
+def test_without_keys_only_programs_of_this_machine_are_served(headers, status):
+    scope = {"headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()]}
+    assert _from_here(scope) == (status == 200)
+
+
+def test_a_page_from_elsewhere_is_refused_by_the_service_itself(service):
+    for path in (ALL, f"{ALL}/news/decisions"):
+        answer = service.http.post(path, json={}, headers={"Origin": "http://elsewhere.test"})
+        refused(answer, 403, "wrong_origin")

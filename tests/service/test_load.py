@@ -46,9 +46,8 @@ class Connection:
             await self._writer.wait_closed()
 
     async def ask(self, method, path, body):
-        head = (
-            f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        )
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        head += f"Content-Length: {len(body)}\r\n"
         self._writer.write(head.encode() + b"\r\n" + body)
         head = await self._reader.readuntil(b"\r\n\r\n")
         lines = head.decode().split("\r\n")
@@ -162,7 +161,7 @@ def test_more_than_can_wait_are_refused_and_the_others_served(service, monkeypat
 def test_whoever_hangs_up_leaves_the_others_alone(service):
     async def gone():
         _, writer = await asyncio.open_connection("127.0.0.1", service.port)
-        head = "POST /v1/deployments/news/decisions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = "POST /v1/deployments/news/decisions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         writer.write(f"{head}Content-Length: {len(ASK) + 10}\r\n\r\n".encode() + ASK)
         await writer.drain()
         writer.close()

@@ -103,9 +103,10 @@ def takes(config: Policy) -> Takes:
     return found.get(config.trust, "decisions")
 
 
-def contexts_are_public(config: Policy) -> bool:
-    """Whether the view holds contexts as they came, because the policy takes them for public."""
-    return config.protects is Protects.REWARDS and config.fixed_actions is None
+def view_is_for_admins(config: Policy) -> bool:
+    """Whether the view holds more than noised sums: contexts as they came, where the policy takes them for public, or
+    everything, where it is not private."""
+    return config.trust is Trust.NONE or (config.protects is Protects.REWARDS and config.fixed_actions is None)
 
 
 def check_name(name: str) -> str:

@@ -98,6 +98,7 @@ class Shell:
         self.metrics = metrics
         self._most = most_bytes
         self._log = log_requests
+        self._open = not app.state.callers  # no keys: everybody on this machine may do everything
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -115,7 +116,10 @@ class Shell:
 
         try:
             place = self._fast.takes(scope)
-            if self._too_large(scope):
+            if self._open and not _from_here(scope):
+                text = "Expected a request of this machine's own programs, got one of a page or under another name. "
+                await respond(counted, 403, Failed(Error("wrong_origin", text + "Make a key with `tacit keys add`.")))
+            elif self._too_large(scope):
                 await respond(
                     counted,
                     413,
@@ -139,6 +143,21 @@ class Shell:
                 return not value.isdigit() or int(value) > most
         return False
 
+
+def _from_here(scope: Scope) -> bool:
+    """Without keys a page in this machine's browser could ask too, under our address or, by a name that it lets point
+    here, under its own. Programs send no origin, and call us by an address of this machine."""
+    host = origin = b""
+    for name, value in scope["headers"]:
+        if name == b"host":
+            host = value
+        elif name == b"origin":
+            origin = value
+    name = host.rsplit(b":", 1)[0] if not host.endswith(b"]") else host
+    return name in _HERE and (not origin or origin == b"http://" + host)
+
+
+_HERE = (b"127.0.0.1", b"localhost", b"[::1]")
 
 _LAST = {
     "decisions",

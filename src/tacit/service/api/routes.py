@@ -381,7 +381,7 @@ async def view(request: Asking, name: Name) -> Response[dict[str, Any]]:
     them, and needs the role admin."""
     engine = _engine(request)
     found = engine.find(name)
-    if settings.contexts_are_public(found.config):
+    if settings.view_is_for_admins(found.config):
         await needs()(request, None)
     tag = f'"{found.uid}-{found.version}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
