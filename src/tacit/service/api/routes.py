@@ -16,6 +16,7 @@ from litestar.params import JSONBody, PathParameter
 
 from tacit._version import __version__
 from tacit.errors import BadInput, TacitError
+from tacit.privacy.promise import Promise, PurePromise
 from tacit.service import settings
 from tacit.service.api import types
 from tacit.service.api.failures import described
@@ -86,7 +87,7 @@ def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
         releases=found.releases,
         epsilon=finite_epsilon(guarantee),
         delta=guarantee.delta if guarantee.private else None,
-        promised_epsilon=None if promise is None else getattr(promise, "epsilon", None),
+        promised_epsilon=None if promise is None else _promised(found),
         copies=found.copies,
         noise=found.noise,
         seeded=found.asked.seed is not None,
@@ -95,6 +96,14 @@ def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
         guarantee=str(guarantee),
         pending=engine.pending.get(found.uid, 0) if pending else None,
     )
+
+
+def _promised(found: Standing) -> float | None:
+    """The promise as an ε: its own, or in other currencies what it comes to without forks."""
+    promise = found.config.promise
+    if isinstance(promise, Promise | PurePromise):
+        return promise.epsilon
+    return finite_epsilon(found.plan.guarantee)
 
 
 def _card(found: Standing) -> types.Card:
