@@ -164,7 +164,6 @@ def _service(store: Path, key: Path, *, create: bool = True) -> Iterator[tuple[i
                 "policy": "joint-linucb",
                 "parameters": {"dim": DIM},
                 "budget": {"epsilon": 1, "delta": 1e-6},
-                "noise": "float",
             }
             made = _asked(port, "POST", "/v1/deployments", json.dumps(asked).encode(), timeout=300)
             if made is None or made[0] != 201:

@@ -7,6 +7,7 @@ import ipaddress
 import os
 import secrets
 import socket
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -133,6 +134,8 @@ def run(serving: Serving, started: Started) -> None:
         )
     logs.set_up()
     _no_core_dumps()
+    # The thread that commits must not wait for its turn longer than the disk takes.
+    sys.setswitchinterval(0.0002)
     engine = Engine(opened)
     app = application(
         engine, keys, allow_seed=serving.test_seeds, most_bytes=serving.most_bytes, log_requests=serving.log_requests
