@@ -33,7 +33,8 @@ def url(tmp_path_factory):
 
     from tacit.service.api.app import application
     from tacit.service.api.roles import Keys
-    from tacit.service.engine import Engine, open_store
+    from tacit.service.engine import Engine
+    from tacit.service.opening import open_store
 
     opened = open_store(str(tmp_path_factory.mktemp("service") / "tacit.db"), key=None)
     options = {"access_log": False, "log_config": None, "log_level": "warning", "lifespan": "on"}

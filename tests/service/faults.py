@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.service import chain
-from tacit.service.engine import open_store
+from tacit.service.opening import open_store
 
 #: Seconds after which a service that has been started must answer. It takes about four; machines are busy.
 UP = 60.0

@@ -12,7 +12,8 @@ import numpy as np
 from tacit.errors import StoreUnavailable
 from tacit.service import settings
 from tacit.service.deciding import Request
-from tacit.service.engine import Engine, open_store
+from tacit.service.engine import Engine
+from tacit.service.opening import open_store
 
 #: The longest that anything here may take: far more than it does.
 PATIENCE = 30.0

@@ -17,7 +17,8 @@ from tacit.service import serving as process
 from tacit.service.api.app import MOST_BYTES, application
 from tacit.service.api.roles import Keys, new_key
 from tacit.service.deciding import Deciding
-from tacit.service.engine import Engine, open_store
+from tacit.service.engine import Engine
+from tacit.service.opening import open_store
 from tacit.service.reporting import Reporting
 
 #: Seconds that anything here may take before a test gives up on it.

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.errors import StoreRefused
 from tacit.service import chain
-from tacit.service.engine import open_store
+from tacit.service.opening import open_store
 from tests.service.faults import HEADER, UNIT, UP, Book, Load, audit, kill_again_and_again, poll, serving
 
 #: Acknowledges everything and commits nothing once decisions are made: what the audit must not let through.

@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from tacit.errors import BadInput, StoreUnavailable, UnknownName
-from tacit.service import engine
+from tacit.service import opening
 from tacit.service import serving as process
 from tacit.service.api.roles import new_key
 from tacit.service.serving import Serving, is_loopback, new_key_file, open_for, run
@@ -103,7 +103,7 @@ def test_a_new_key_is_for_its_owner_and_never_overwrites(tmp_path):
     opened = open_for(wanted)
     assert opened.master == bytes.fromhex(text.strip())
     with pytest.raises(StoreUnavailable, match="another process serves from it"):
-        engine.open_store(wanted.store, key=opened.master)
+        opening.open_store(wanted.store, key=opened.master)
     opened.store.db.close()
 
 

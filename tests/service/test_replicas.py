@@ -17,7 +17,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tacit.service.engine import LEASE, open_store
+from tacit.service.engine import LEASE
+from tacit.service.opening import open_store
 from tests.service import inside
 from tests.service.faults import EVERY, UP, Book, Load, Outcome, Service, audit, create_all, poll, the_books
 from tests.service.inside import asked, bounded, run, running

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.service.engine import open_store
+from tacit.service.opening import open_store
 from tacit.service.sealing import read_key
 from tests.service.faults import EVERY, PEOPLE, Service, poll, serving
 

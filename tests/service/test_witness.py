@@ -15,7 +15,7 @@ from tacit.cli import main as tacit
 from tacit.core.sealed import new_key
 from tacit.errors import StoreRefused, StoreUnavailable, UnknownDecision
 from tacit.service import chain
-from tacit.service.engine import open_store
+from tacit.service.opening import open_store
 from tacit.service.witness import Witness
 from tests.service.inside import asked, bounded, decide, expected_sums, reward, run, running, stored_sums
 

@@ -19,7 +19,8 @@ from tacit.errors import BadInput
 from tacit.service import logs
 from tacit.service.api.app import MOST_BYTES, application
 from tacit.service.api.roles import Keys
-from tacit.service.engine import Engine, Opened, open_store
+from tacit.service.engine import Engine
+from tacit.service.opening import Opened, open_store
 from tacit.service.sealing import KEY_VARIABLE, read_key
 
 PORT = 8420

@@ -20,9 +20,10 @@ from tacit.errors import TacitError
 from tacit.service import api_page, dashboard, pages
 from tacit.service.api import failures
 from tacit.service.api.fast import Fast, respond
+from tacit.service.api.operations import health, prometheus, status
 from tacit.service.api.reading import Asked, BadBody
 from tacit.service.api.roles import Keys
-from tacit.service.api.routes import MOST_BATCH, V1, health, prometheus, status
+from tacit.service.api.routes import MOST_BATCH, V1
 from tacit.service.api.types import Error, Failed
 from tacit.service.engine import Engine
 from tacit.service.metrics import Metrics

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from typing import Annotated, Any
 
@@ -14,7 +13,6 @@ from litestar.enums import MediaType
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody, PathParameter
 
-from tacit._version import __version__
 from tacit.errors import BadInput, TacitError
 from tacit.privacy.promise import Promise, PurePromise
 from tacit.service import settings
@@ -22,9 +20,7 @@ from tacit.service.api import types
 from tacit.service.api.failures import described
 from tacit.service.api.fast import decided, deciding, rewarded
 from tacit.service.api.roles import needs
-from tacit.service.deciding import Deciding
 from tacit.service.engine import Engine
-from tacit.service.metrics import Metrics
 from tacit.service.reporting import Reporting
 from tacit.service.standing import Standing, finite_epsilon
 
@@ -40,7 +36,7 @@ _ERASED = (
 )
 
 
-def _responses(*statuses: int) -> dict[int, ResponseSpec]:
+def responses(*statuses: int) -> dict[int, ResponseSpec]:
     texts = {
         400: "Not what was expected",
         401: "No key",
@@ -53,15 +49,15 @@ def _responses(*statuses: int) -> dict[int, ResponseSpec]:
         503: "The store cannot be written: nothing was changed",
     }
     every = {401, 403, 413, 400, 503, *statuses}
-    return {status: _spec(types.Failed, texts[status]) for status in sorted(every)}
+    return {status: spec(types.Failed, texts[status]) for status in sorted(every)}
 
 
-def _spec(kind: Any, text: str) -> ResponseSpec:
+def spec(kind: Any, text: str) -> ResponseSpec:
     # Examples would be made of random letters, others at every start.
     return ResponseSpec(kind, generate_examples=False, description=text)
 
 
-def _engine(request: Asking) -> Engine:
+def engine_of(request: Asking) -> Engine:
     found: Engine = request.app.state.engine
     return found
 
@@ -131,13 +127,13 @@ def _is_admin(request: Asking) -> bool:
     "/deployments",
     guards=[needs()],
     summary="Make a deployment",
-    responses=_responses(409, 415),
+    responses=responses(409, 415),
     tags=["deployments"],
     raises=[],
 )
 async def create(request: Asking, data: JSONBody[types.NewDeployment]) -> types.Created:
     """Policy, parameters, budget, bounds and person limit give the privacy card that is answered."""
-    engine = _engine(request)
+    engine = engine_of(request)
     if data.seed is not None and not request.app.state.allow_seed:
         raise BadInput(
             "Expected no seed, got one: whoever knows it knows the noise. It is for tests, and needs "
@@ -163,12 +159,12 @@ async def create(request: Asking, data: JSONBody[types.NewDeployment]) -> types.
     "/deployments",
     guards=[needs("decide", "report")],
     summary="All deployments",
-    responses=_responses(),
+    responses=responses(),
     tags=["deployments"],
 )
 async def deployments(request: Asking) -> types.Deployments:
     """Where each of them stands. Open decisions are counted for administrators only."""
-    engine, admin = _engine(request), _is_admin(request)
+    engine, admin = engine_of(request), _is_admin(request)
     return types.Deployments([summary(engine, found, pending=admin) for found in list(engine.deployments.values())])
 
 
@@ -176,12 +172,12 @@ async def deployments(request: Asking) -> types.Deployments:
     "/deployments/{name:str}",
     guards=[needs("decide", "report")],
     summary="One deployment",
-    responses=_responses(404),
+    responses=responses(404),
     tags=["deployments"],
 )
 async def deployment(request: Asking, name: Name) -> types.Summary:
     """Where it stands: view, clock, budget."""
-    engine = _engine(request)
+    engine = engine_of(request)
     return summary(engine, engine.find(name), pending=_is_admin(request))
 
 
@@ -189,24 +185,24 @@ async def deployment(request: Asking, name: Name) -> types.Summary:
     "/deployments/{name:str}/card",
     guards=[needs("decide", "report")],
     summary="The privacy card",
-    responses=_responses(404),
+    responses=responses(404),
     tags=["deployments"],
 )
 async def card(request: Asking, name: Name) -> types.Card:
     """What is promised, to whom, and what it rests on."""
-    return _card(_engine(request).find(name))
+    return _card(engine_of(request).find(name))
 
 
 @get(
     "/deployments/{name:str}/ledger",
     guards=[needs()],
     summary="The ledger",
-    responses=_responses(404),
+    responses=responses(404),
     tags=["deployments"],
 )
 async def ledger(request: Asking, name: Name) -> types.Ledger:
     """What was charged and released, entry by entry."""
-    engine = _engine(request)
+    engine = engine_of(request)
     found = engine.find(name)
     rows = await engine.submit(partial(engine.store.entries, found.uid))
     _, head = await engine.submit(engine.store.head)
@@ -218,12 +214,12 @@ async def ledger(request: Asking, name: Name) -> types.Ledger:
     guards=[needs()],
     status_code=200,
     summary="Pause",
-    responses=_responses(404),
+    responses=responses(404),
     tags=["deployments"],
 )
 async def pause(request: Asking, name: Name) -> types.Summary:
     """No decisions and no reports until it is resumed; rewards of decisions that were made still count."""
-    engine = _engine(request)
+    engine = engine_of(request)
     return summary(engine, await engine.set_state(name, "paused"), pending=True)
 
 
@@ -232,12 +228,12 @@ async def pause(request: Asking, name: Name) -> types.Summary:
     guards=[needs()],
     status_code=200,
     summary="Resume",
-    responses=_responses(404),
+    responses=responses(404),
     tags=["deployments"],
 )
 async def resume(request: Asking, name: Name) -> types.Summary:
     """Serve again."""
-    engine = _engine(request)
+    engine = engine_of(request)
     return summary(engine, await engine.set_state(name, "serving"), pending=True)
 
 
@@ -245,12 +241,12 @@ async def resume(request: Asking, name: Name) -> types.Summary:
     "/deployments/{name:str}",
     guards=[needs()],
     summary="Delete",
-    responses=_responses(404),
+    responses=responses(404),
     tags=["deployments"],
 )
 async def remove(request: Asking, name: Name) -> None:
     """Erase vault, view, open decisions and persons. The ledger stays, with a tombstone."""
-    await _engine(request).delete(name)
+    await engine_of(request).delete(name)
 
 
 # Decisions and rewards ------------------------------------------------------------------------------------------------
@@ -261,14 +257,14 @@ async def remove(request: Asking, name: Name) -> None:
     guards=[needs("decide")],
     summary="Decide",
     responses={
-        **_responses(404, 409, 415),
-        200: _spec(types.Decision, "The decision this key has had before"),
+        **responses(404, 409, 415),
+        200: spec(types.Decision, "The decision this key has had before"),
     },
     tags=["decisions"],
 )
 async def decide(request: Asking, name: Name, data: JSONBody[types.Ask]) -> Response[types.Decision]:
     """The action to take, from the published view. Answered when the decision is durable."""
-    engine = _engine(request)
+    engine = engine_of(request)
     repeated, answer = await decided(engine, deciding(engine, name), data)
     return Response(answer, status_code=200 if repeated else 201)
 
@@ -277,12 +273,12 @@ async def decide(request: Asking, name: Name, data: JSONBody[types.Ask]) -> Resp
     "/deployments/{name:str}/decisions/batch",
     guards=[needs("decide")],
     summary="Decide several times",
-    responses=_responses(404, 415),
+    responses=responses(404, 415),
     tags=["decisions"],
 )
 async def decide_many(request: Asking, name: Name, data: JSONBody[types.Asks]) -> types.Decisions:
     """Each is decided or refused by itself; answers are in the order of what was asked."""
-    engine = _engine(request)
+    engine = engine_of(request)
     found = deciding(engine, name)
 
     async def one(ask: types.Ask) -> types.DecisionOrError:
@@ -299,7 +295,7 @@ async def decide_many(request: Asking, name: Name, data: JSONBody[types.Asks]) -
     "/deployments/{name:str}/decisions/{identity:str}/reward",
     guards=[needs("decide")],
     summary="Reward",
-    responses=_responses(404, 409, 410, 415),
+    responses=responses(404, 409, 410, 415),
     tags=["decisions"],
 )
 async def reward(
@@ -309,7 +305,7 @@ async def reward(
     data: JSONBody[types.Reward],
 ) -> types.Rewarded:
     """What a decision earned, once: the same may be sent again, another one is refused. Answered when durable."""
-    engine = _engine(request)
+    engine = engine_of(request)
     return await rewarded(engine, deciding(engine, name), identity, data.value)
 
 
@@ -317,12 +313,12 @@ async def reward(
     "/deployments/{name:str}/rewards",
     guards=[needs("decide")],
     summary="Reward several decisions",
-    responses=_responses(404, 415),
+    responses=responses(404, 415),
     tags=["decisions"],
 )
 async def reward_many(request: Asking, name: Name, data: JSONBody[types.Rewards]) -> types.RewardAnswers:
     """Each counts or is refused by itself; answers are in the order of what was sent."""
-    engine = _engine(request)
+    engine = engine_of(request)
     found = deciding(engine, name)
 
     async def one(item: types.RewardFor) -> types.RewardedOrError:
@@ -340,7 +336,7 @@ async def reward_many(request: Asking, name: Name, data: JSONBody[types.Rewards]
     guards=[needs()],
     status_code=200,
     summary="Erase a person",
-    responses=_responses(404),
+    responses=responses(404),
     tags=["decisions"],
 )
 async def erase(
@@ -349,7 +345,7 @@ async def erase(
     person: Annotated[str, PathParameter(description="As in decisions.", max_length=256, min_length=1)],
 ) -> types.Erased:
     """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned."""
-    return await _erased(_engine(request), name, person)
+    return await _erased(engine_of(request), name, person)
 
 
 @post(
@@ -357,12 +353,12 @@ async def erase(
     guards=[needs()],
     status_code=200,
     summary="Erase a person named in the body",
-    responses=_responses(404, 415),
+    responses=responses(404, 415),
     tags=["decisions"],
 )
 async def erase_named(request: Asking, name: Name, data: JSONBody[types.Person]) -> types.Erased:
     """The same for ids that do not fit into an address, or should not stand in the logs of a proxy."""
-    return await _erased(_engine(request), name, data.person)
+    return await _erased(engine_of(request), name, data.person)
 
 
 async def _erased(engine: Engine, name: str, person: str) -> types.Erased:
@@ -378,7 +374,7 @@ async def _erased(engine: Engine, name: str, person: str) -> types.Erased:
     "/deployments/{name:str}/view",
     guards=[needs("decide", "report")],
     summary="The published view",
-    responses={**_responses(404), 304: _spec(None, "As you have it")},
+    responses={**responses(404), 304: spec(None, "As you have it")},
     response_headers=[
         ResponseHeader(name="ETag", description="Changes with the view", value=None, documentation_only=True)
     ],
@@ -388,7 +384,7 @@ async def _erased(engine: Engine, name: str, person: str) -> types.Erased:
 async def view(request: Asking, name: Name) -> Response[dict[str, Any]]:
     """All that choices depend on. Safe to cache anywhere, unless the policy takes contexts for public: its view holds
     them, and needs the role admin."""
-    engine = _engine(request)
+    engine = engine_of(request)
     found = engine.find(name)
     if settings.view_is_for_admins(found.config):
         await needs()(request, None)
@@ -403,12 +399,12 @@ async def view(request: Asking, name: Name) -> Response[dict[str, Any]]:
     "/deployments/{name:str}/contract",
     guards=[needs("decide", "report")],
     summary="The contract of devices",
-    responses=_responses(404),
+    responses=responses(404),
     tags=["view and reports"],
 )
 async def contract(request: Asking, name: Name) -> types.Contract:
     """To compare with what devices were installed with: noise and bounds never come from the network."""
-    found = _reporting(_engine(request), name)
+    found = _reporting(engine_of(request), name)
     return types.Contract(found.contract.to_dict(), found.sealing_key)
 
 
@@ -417,12 +413,12 @@ async def contract(request: Asking, name: Name) -> types.Contract:
     guards=[needs("report")],
     status_code=200,
     summary="A device's report",
-    responses=_responses(404, 409, 415),
+    responses=responses(404, 409, 415),
     tags=["view and reports"],
 )
 async def report(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> types.Taken:
     """A noised report, as docs/protocol.md describes it. It may be sent again, and counts once."""
-    engine = _engine(request)
+    engine = engine_of(request)
     found = _reporting(engine, name)
     return types.Taken(await engine.submit(partial(found.receive, data)))
 
@@ -433,94 +429,14 @@ async def report(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) ->
     status_code=200,
     request_max_body_size=MOST_BATCH,
     summary="A shuffler's batch",
-    responses=_responses(404, 409, 415),
+    responses=responses(404, 409, 415),
     tags=["view and reports"],
 )
 async def batch(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> types.Taken:
     """A batch of sealed reports, mixed by `tacit shuffle`."""
-    engine = _engine(request)
+    engine = engine_of(request)
     found = _reporting(engine, name)
     return types.Taken(await engine.submit(partial(found.receive_batch, data)))
-
-
-def _watched(engine: Engine, found: Standing) -> dict[str, Any]:
-    """A deployment for the dashboard: about arms only what its priced releases say."""
-    facts: dict[str, Any] = msgspec.to_builtins(summary(engine, found, pending=True))
-    means = found.released_means() if isinstance(found, Deciding) else []
-    shown = [{"arm": str(arm), "value": round(value, 4)} for arm, value in means[:50]]
-    return {
-        **facts,
-        "charged_share": 1.0,  # a plan is charged as a whole, before anybody comes
-        "releases_planned": None,
-        "released": {"mean_rewards": shown, "from": "priced releases"} if shown else None,
-    }
-
-
-# Operations -----------------------------------------------------------------------------------------------------------
-
-
-@get("/v1/status", guards=[needs()], summary="What operators watch", responses=_responses(), tags=["operations"])
-async def status(request: Asking) -> types.Status:
-    """Requests, latencies and where each deployment stands. Counts are not covered by any guarantee."""
-    engine, metrics = _engine(request), request.app.state.metrics
-    found = [_watched(engine, one) for one in list(engine.deployments.values())]
-    service = {
-        "version": __version__,
-        "started": metrics.started,
-        "now": time.time(),
-        "store": engine.store.db.kind,
-        "replica": engine.replica,
-        "keys": bool(request.app.state.callers),
-        "encrypted": engine.encrypted,
-    }
-    return types.Status(service, metrics.requests(), found)
-
-
-@get(
-    "/health",
-    summary="Health",
-    responses={503: _spec(types.Health, "The store is away")},
-    tags=["operations"],
-)
-async def health(request: Asking) -> Response[types.Health]:
-    """200 while the store can be written."""
-    engine = _engine(request)
-    word = "ok" if engine.available else "store unavailable"
-    found = types.Health(word, engine.store.db.kind, engine.replica, engine.leases)
-    return Response(found, status_code=200 if engine.available else 503)
-
-
-@get(
-    "/metrics",
-    guards=[needs()],
-    summary="Prometheus",
-    media_type=MediaType.TEXT,
-    responses=_responses(),
-    tags=["operations"],
-)
-async def prometheus(request: Asking) -> str:
-    """Counts and gauges in the text format of Prometheus."""
-    engine = _engine(request)
-    metrics: Metrics = request.app.state.metrics
-    for gauge in metrics.gauges.values():
-        gauge.clear()  # of deployments that are no more
-    for found in list(engine.deployments.values()):
-        facts = summary(engine, found, pending=True)
-        values = {
-            "tacit_decisions": facts.decisions,
-            "tacit_view_version": facts.view,
-            "tacit_view_age_seconds": facts.view_age_seconds,
-            "tacit_learning": float(facts.learning and facts.state == "serving"),
-            "tacit_rounds_left": facts.rounds_left,
-            "tacit_epsilon": facts.epsilon,
-            "tacit_pending": facts.pending,
-            "tacit_holds_lease": float(engine.holds(found.uid)),
-        }
-        for name, value in values.items():
-            if value is not None:
-                metrics.gauges[name].labels(found.name).set(value)
-    metrics.available.set(float(engine.available))
-    return metrics.text().decode()
 
 
 V1 = Router(
