@@ -169,7 +169,7 @@ class ServiceRefused(ServiceError):
 
 
 class ServiceUnavailable(ServiceError):
-    """There was no answer, or none for now. The same request may succeed later."""
+    """There was no answer, or one that said to try later. The same request may succeed later."""
 
 
 class Interrupted(TacitError):
