@@ -51,6 +51,22 @@ def test_runs_that_can_show_nothing_return_three(capsys):
     assert "NOT AUDITED WITH POWER" in out
 
 
+def test_what_a_service_draws_is_attacked_too(capsys, tmp_path):
+    record, asked = tmp_path / "audit.json", ("renyi-ucb", "--epsilon", "1", "--delta", "1e-5", "--arms", "2")
+    # At this confidence one honest policy in ten thousand is called violated.
+    words = ("--sampler", "secure", "--runs", "20000", "--confidence", "0.9999", "--output", str(record))
+    code, out, _ = ask(capsys, *asked, *words)
+    assert code == 0, out
+    assert "sampler=secure" in out
+    assert "normal numbers rounded to whole steps" in out
+    assert main(["privacy", *asked, "--sampler", "secure", "--audit", str(record)]) == 0
+    card = capsys.readouterr().out
+    assert "Discrete Gaussian on a lattice" in card
+    assert "ANOTHER FORM" not in card
+    assert main(["privacy", *asked, "--audit", str(record)]) == 0
+    assert 'ANOTHER FORM of this policy was audited, with sampler "secure" (here null)' in capsys.readouterr().out
+
+
 def test_the_same_seed_gives_the_same_audit(capsys):
     words = ("randomised-response", "--epsilon", "1", "--runs", "500", "--seed", "7", "--no-twins")
     one, two = (facts(capsys, *words)[1] for _ in range(2))
@@ -70,6 +86,9 @@ def test_the_same_seed_gives_the_same_audit(capsys):
         (("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--confidence", "2"), "0 < confidence < 1"),
         (("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--ratios", "2"), "Did you mean --ratio"),
         (("joint-linucb", "--delta", "1e-5"), "--epsilon"),
+        (("laplace-ucb", "--epsilon", "1", "--sampler", "secure"), "got laplace-ucb, which has none"),
+        (("usca", "--epsilon", "1", "--delta", "1e-5", "--sampler", "secure"), "got usca, which learns functions"),
+        (("renyi-ucb", "--epsilon", "1", "--delta", "1e-5", "--sampler", "best"), "one of 'float', 'secure'"),
     ],
 )
 def test_what_cannot_be_audited_is_refused_with_a_reason(capsys, words, said):

@@ -58,6 +58,14 @@ def test_what_is_printed_as_json_keeps_the_schema_settings_included(capsys):
         assert card["settings"]["policy"] == card["policy"]
 
 
+def test_the_card_of_a_service_has_its_sampler(capsys):
+    card = facts(capsys, *JOINT, "--sampler", "secure")
+    jsonschema.validate(card, card_schema())
+    assert card["settings"]["sampler"] == "secure"
+    assert {**facts(capsys, *JOINT)["settings"], "sampler": "secure"} == card["settings"]
+    assert "Discrete Gaussian on a lattice" in ask(capsys, *JOINT, "--sampler", "secure")[1]
+
+
 def test_an_audit_is_put_on_the_card_with_what_differs(capsys, record):
     card = facts(capsys, *JOINT, "--audit", str(record))
     assert card["audit"]["lower_bound"] == 0.5
@@ -101,6 +109,9 @@ ERRORS = {
     ("privacy", "compose", "nowhere.json", "b.json"): "Expected a privacy card as JSON in 'nowhere.json'",
     ("privacy", "compose", "a.json", "--epsilon", "1"): "Expected files of cards after compose, got '--epsilon'",
     ("privacy", "compose", "a.json", "--page", "p.html"): "Expected files of cards after compose, got '--page'",
+    ("privacy", "compose", "a.json", "--sampler", "secure"): "Expected files of cards after compose, got '--sampler'",
+    ("privacy", "laplace-ucb", "--epsilon", "1", "--sampler", "secure"): "got laplace-ucb, which has none",
+    (*JOINT, "--sampler", "best"): "Expected noise to be one of 'float', 'secure', got noise='best'",
     (*JOINT, "--audit", "nowhere.json"): "Expected the record of an audit as JSON in 'nowhere.json'",
     (*JOINT, "--page", "card.txt"): "Expected a path ending in .html, got 'card.txt'",
     (*JOINT, "stray.json"): "Expected an option like --epsilon 1, got 'stray.json'",

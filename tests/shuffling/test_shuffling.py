@@ -151,6 +151,18 @@ def test_refusals_have_one_shape_and_no_values(config):
         assert len(shuffler.mixing._shuffler._ids) == 1
 
 
+def test_a_page_cannot_report_through_its_visitors():
+    @shuffled(COUNTS)
+    async def _(shuffler):
+        (message,) = shuffler.sealed(1)
+        for page in ("http://somebody.example", "null", "http://127.0.0.1:8421"):
+            answer = await shuffler.http.post("/v1/reports", content=write(message), headers={"Origin": page})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (403, "wrong_origin")
+            assert "somebody" not in answer.text
+        assert not shuffler.mixing._shuffler._ids
+        assert (await shuffler.post(message)).status_code == 202
+
+
 def test_a_report_of_a_batch_that_has_left_is_stale():
     @shuffled(COUNTS)
     async def _(shuffler):

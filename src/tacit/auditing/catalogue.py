@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tacit import _kernel
-from tacit._validate import flag, probability, whole
-from tacit.auditing.families import all_forms
+from tacit._validate import flag, one_of, probability, whole
+from tacit.auditing.families import all_forms, secure_forms
 from tacit.auditing.run import FEWEST, RUNS, audit
+from tacit.core.settings import NOISES
 from tacit.report.tables import number, table
 
 
@@ -88,12 +89,14 @@ def audit_all(
     confidence: float = 0.95,
     seed: int = 0,
     twins: bool = True,
+    noise: str = "float",
     threads: int | None = None,
     progress: bool | None = None,
     output: Path | str | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Audits:
-    """Audit these configurations (default: every form of every policy), with bounds that hold together.
+    """Audit these configurations (default: every form of every policy), with bounds that hold together. With
+    noise="secure" every form is every one that can be drawn so.
 
     With `output`, every audit is written there when it is done, and one that is there already, of the same
     configuration, numbers and sources, is not done again.
@@ -102,14 +105,15 @@ def audit_all(
     probability("confidence", confidence)
     whole("seed", seed, low=0)
     flag("twins", twins)
-    every = all_forms() if forms is None else tuple(forms)
+    one_of("noise", noise, NOISES)
+    every = tuple(forms) if forms is not None else all_forms() if noise == "float" else secure_forms()
     each = 1 - (1 - confidence) / max(1, len(every))
     folder = None if output is None else Path(output)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     found = []
     for place, config in enumerate(every):
-        path = None if folder is None else folder / f"{config.slug}-{_key(config, runs, each, seed, twins)}.json"
+        path = None if folder is None else folder / f"{config.slug}-{_key(config, runs, each, seed, twins, noise)}.json"
         known = None if path is None else _read(path)
         if known is None:
             one = audit(
@@ -119,6 +123,7 @@ def audit_all(
                 seed=seed,
                 twins=twins,
                 as_it_is=True,
+                noise=noise,
                 threads=threads,
                 progress=progress,
             ).to_dict()
@@ -143,8 +148,8 @@ def _short(told: dict[str, Any]) -> str:
     )
 
 
-def _key(config: Any, runs: int, confidence: float, seed: int, twins: bool) -> str:
-    facts = [config.to_dict(), runs, f"{confidence:.12g}", seed, twins, _kernel.source_hash()]
+def _key(config: Any, runs: int, confidence: float, seed: int, twins: bool, noise: str) -> str:
+    facts = [config.to_dict(), runs, f"{confidence:.12g}", seed, twins, noise, _kernel.source_hash()]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True, default=str).encode(), digest_size=6).hexdigest()
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from tacit.auditing.family import Family
-from tacit.errors import BadInput
+from tacit.errors import BadInput, NoSecureSampler
 
 #: Modules of `attacks`; each has a FAMILY. Imported when they are needed: some load the compiler.
 _MODULES = ("joint", "local", "shuffle", "episodes", "sums", "functions")
@@ -31,3 +31,16 @@ def family_of(kind: type) -> Family:
 def all_forms() -> tuple[Any, ...]:
     """The configurations that an audit of everything attacks."""
     return tuple(form for family in families() for form in family.forms())
+
+
+def secure_forms() -> tuple[Any, ...]:
+    """Those of them for which there is secure noise."""
+    return tuple(form for form in all_forms() if _has_sampler(form))
+
+
+def _has_sampler(form: Any) -> bool:
+    try:
+        form.planned("secure")
+    except NoSecureSampler:
+        return False
+    return True

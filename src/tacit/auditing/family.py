@@ -11,11 +11,15 @@ from tacit.auditing.attack import Attack, Twin
 
 @dataclass(frozen=True)
 class Family:
-    """How policies of these kinds are attacked, and which broken twins of them must be caught."""
+    """How policies of these kinds are attacked, and which broken twins of them must be caught.
+
+    `attacks` and `twins` take a configuration, and where there is secure noise for any of these kinds also
+    noise="secure".
+    """
 
     kinds: tuple[type, ...]
-    attacks: Callable[[Any], tuple[Attack, ...]]  #: on a configuration; the first is the strongest
-    twins: Callable[[Any], tuple[Twin, ...]]  #: of a configuration
+    attacks: Callable[..., tuple[Attack, ...]]  #: on a configuration; the first is the strongest
+    twins: Callable[..., tuple[Twin, ...]]  #: of a configuration
     forms: Callable[[], tuple[Any, ...]]  #: the configurations that an audit of everything attacks
     small: Callable[[type, Mapping[str, Any]], Mapping[str, Any]]
     """Options for those that were left out: a form in which all that is released can be watched. Noise is calibrated to

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tacit._kernel import kernel
 from tacit._types import Floats, Ints
 from tacit.core.round import choose_checked, learn_checked
@@ -21,6 +23,7 @@ def play(
     source: Source,
     noise: Source,
     factors: Floats,
+    whole: bool,
     floats: Floats,
     first_floats: Floats,
     ints: Ints,
@@ -41,7 +44,8 @@ def play(
     after it; `forced` has the arm of a round in which the policy is not asked, else −1.
 
     `noise` is `source` itself; or, where `factors` has entries, a tape that is laid out anew for every run with normal
-    numbers times these factors: this is how a twin is left without some of its noise.
+    numbers times these factors: this is how a twin is left without some of its noise. `whole`: they are rounded, as
+    mechanisms on a lattice need them.
     """
     for run in range(seen.shape[0]):
         for i in range(floats.shape[0]):
@@ -55,6 +59,8 @@ def play(
             noise.at[1] = 0
             for i in range(factors.shape[0]):
                 noise.normals[i] *= factors[i]
+                if whole:
+                    noise.normals[i] = np.rint(noise.normals[i])
         question, look = 0, 0
         for t in range(rewards.shape[0]):
             arm = forced[t] if forced[t] >= 0 else choose_checked(params, view, offers[t], slate, noise)

@@ -3,6 +3,10 @@
 A policy that is shown actions is not asked where the script decides what is learned, and offered {+v, −v} where it is
 probed. A policy over a list plays what it likes and is paid what the script says: its rewards are what is
 protected.
+
+A plan on a lattice wants discrete Gaussians. Here they are normal numbers times their scale, rounded: fast, and the
+same for the same seed. The two laws differ by 1/(24·scale²) of a probability near their middle, 10⁻⁵ on the coarsest
+lattice there is, which no number of runs shows. How a service draws them exactly: `noise.lattice`, tested by itself.
 """
 
 from __future__ import annotations
@@ -71,9 +75,10 @@ class Scripted:
     def _once(self, script: Script, runs: int, source: Any) -> Floats:
         rooms = rooms_of(self.plan)
         _, arms, dim = script.offers.shape
-        factors = np.zeros(0) if self.factors is None else self.factors
+        factors, uniforms = self._tape(len(script.rewards))
+        whole = self.plan.lattice_scale is not None
         forced = np.full(len(script.rewards), -1) if script.forced is None else script.forced
-        noise = source if self.factors is None else tape_of(np.zeros(len(factors)), np.zeros(self.uniforms))
+        noise = source if len(factors) == 0 else tape_of(np.zeros(len(factors)), np.zeros(uniforms))
         taken = np.zeros((runs, len(self.asked)), np.int64)
         numbers = np.zeros((runs, len(self.watched), len(rooms.shown)))
         play(
@@ -85,6 +90,7 @@ class Scripted:
             source,
             noise,
             factors,
+            whole,
             rooms.floats,
             rooms.first_floats,
             rooms.ints,
@@ -100,6 +106,18 @@ class Scripted:
         )
         return self.see(Seen(taken, numbers, rooms.places))
 
+    def _tape(self, rounds: int) -> tuple[Floats, int]:
+        """What normal numbers are multiplied by, and how many uniform ones there must be; no factors at all where noise
+        is drawn as it is needed."""
+        steps = self.plan.lattice_scale
+        if steps is None:
+            return (np.zeros(0) if self.factors is None else self.factors), self.uniforms
+        draws = self.plan.draws
+        normals = draws.first_normals + rounds * (draws.choose_normals + draws.learn_normals)
+        uniforms = draws.first_uniforms + rounds * (draws.choose_uniforms + draws.learn_uniforms)
+        factors = np.ones(normals) if self.factors is None else self.factors
+        return steps * factors, max(uniforms, self.uniforms)
+
 
 def spoiled(**changes: Any) -> Callable[[Attack], Attack]:
     """For a `Twin`: the same attack, with these fields of its `Scripted` replaced. `params` is a function of the old
@@ -112,5 +130,19 @@ def spoiled(**changes: Any) -> Callable[[Attack], Attack]:
         if change is not None:
             rest["plan"] = replace(sampler.plan, params=change(sampler.plan.params))
         return replace(attack, sampler=replace(sampler, **rest))
+
+    return spoil
+
+
+def with_noise(factor: float, change: Callable[[float], Callable[[Any], Any]]) -> Callable[[Attack], Attack]:
+    """For a `Twin`: noise times `factor`. `change` makes of it what `params` wants in `spoiled`; on a lattice the scale
+    is not among the params, but the law of what is drawn."""
+
+    def spoil(attack: Attack) -> Attack:
+        sampler: Any = attack.sampler
+        steps = sampler.plan.lattice_scale
+        if steps is None:
+            return spoiled(params=change(factor))(attack)
+        return spoiled(plan=replace(sampler.plan, lattice_scale=factor * steps))(attack)
 
     return spoil

@@ -85,6 +85,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--audit", type=Path, metavar="FILE", help="put the record of an audit (JSON) on the card")
     sub.add_argument("--page", type=Path, metavar="FILE", help="write the card as an HTML page that fits on one sheet")
+    _add_sampler(sub)
     _add_report(sub, "write a page with the curves of the promise, the sheet and the JSON card; also of compose")
     _add_set(sub)
 
@@ -377,6 +378,7 @@ def _add_audit(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--confidence", type=float, default=0.95, help="of all bounds together (default: 0.95)")
     sub.add_argument("--seed", type=whole_number, default=0, help="makes the audit reproducible (default: 0)")
     sub.add_argument("--no-twins", action="store_true", help="leave the broken twins out: the audit says less then")
+    _add_sampler(sub)
     sub.add_argument("--threads", type=whole_number, help="batches at a time (default: all cores)")
     sub.add_argument("--plot", type=Path, metavar="FILE", help="draw the score distributions (.png, .svg or .pdf)")
     sub.add_argument(
@@ -388,6 +390,15 @@ def _add_audit(sub: argparse.ArgumentParser) -> None:
     )
     _add_report(sub)
     _add_set(sub)
+
+
+def _add_sampler(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--sampler",
+        default="float",
+        metavar="float|secure",
+        help="how noise is drawn: in double precision, or on a lattice as `tacit serve` does (default: float)",
+    )
 
 
 def _add_reproduce(sub: argparse.ArgumentParser) -> None:

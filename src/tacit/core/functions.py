@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats, Ints
-from tacit.core.settings import Settings
-from tacit.errors import VaultSealed
+from tacit._validate import one_of
+from tacit.core.settings import NOISES, Settings
+from tacit.errors import NoSecureSampler, VaultSealed
 from tacit.privacy.card import Card
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantee
@@ -80,9 +81,18 @@ class FunctionPolicy(Settings, ABC):
         """What this configuration gives to whoever it learns from, once all of its promise is spent."""
         return self.plan().guarantee
 
-    def card(self, *, seeded: bool = False) -> Card:
+    def planned(self, noise: str = "float") -> FunctionPlan:
+        """`plan()`; refuses noise="secure", for which there is no sampler."""
+        if one_of("noise", noise, NOISES) == "secure":
+            raise NoSecureSampler(
+                f'Expected a policy with a secure sampler for noise="secure", got {self.slug}, which learns functions '
+                "and has none. Leave noise out."
+            )
+        return self.plan()
+
+    def card(self, *, seeded: bool = False, noise: str = "float") -> Card:
         """What a privacy officer reads before signing."""
-        plan = self.plan()
+        plan = self.planned(noise)
         return Card(
             policy=self.slug,
             calibration=self.calibrated,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from tacit._types import Floats
 from tacit._validate import one_of, whole
 from tacit.core.plan import Plan
-from tacit.core.settings import Settings
+from tacit.core.settings import NOISES, Settings, drawn
 from tacit.errors import NoSecureSampler
 from tacit.privacy.card import Card
 from tacit.privacy.card.words import mechanism_names
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from tacit.core.learner import Learner
     from tacit.core.server import Server
     from tacit.core.shuffler import Shuffler
-
-
-#: How a live learner may draw its noise: in double precision, or exactly on a lattice.
-NOISES = ("float", "secure")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +148,7 @@ class Policy(Settings, ABC):
             noise_scale=plan.noise_scale,
             noise_scales=plan.noise_scales,
             events=(plan.event_for(copies),),
-            settings=self.to_dict(),
+            settings={**self.to_dict(), **drawn(noise)},
             assumptions=plan.assumptions,
             notes=notes,
         )

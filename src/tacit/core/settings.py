@@ -6,8 +6,16 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from tacit._validate import known
+from tacit._validate import known, one_of
 from tacit.errors import BadInput
+
+#: How a live learner may draw its noise: in double precision, or exactly on a lattice.
+NOISES = ("float", "secure")
+
+
+def drawn(noise: str) -> dict[str, str]:
+    """How noise is drawn, as one more setting of a card or an audit; none for double precision."""
+    return {} if one_of("noise", noise, NOISES) == "float" else {"sampler": noise}
 
 
 def option(text: str, default: Any = dataclasses.MISSING) -> Any:

@@ -82,6 +82,9 @@ class App:
         return await self._report(scope, receive)
 
     async def _report(self, scope: Scope, receive: Receive) -> _Answer:
+        if any(name == b"origin" for name, _ in scope["headers"]):
+            # Browsers name the page with every POST, and devices are programs: no page enlists its visitors to report.
+            return _error(403, "wrong_origin", "Expected a report of a device's own program, got one from a page.")
         longest = self._mixing.longest
         try:
             async with asyncio.timeout(_PATIENCE):

@@ -17,7 +17,7 @@ from tacit._types import Floats, Ints
 from tacit.auditing.attack import ACTIONS, BEYOND, RELEASED, Attack, Twin
 from tacit.auditing.family import Family
 from tacit.auditing.scores import Score, given, table
-from tacit.auditing.script import Script, Scripted, Seen, spoiled
+from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
 from tacit.core.round import ROWS
 from tacit.errors import BadInput
@@ -52,9 +52,9 @@ class Opening(NamedTuple):
         return int(self.before[self.arm]) + len(self.own)
 
 
-def attacks(config: Any) -> tuple[Attack, ...]:
+def attacks(config: Any, noise: str = "float") -> tuple[Attack, ...]:
     """On the total that holds the rewards, and on the arms that are played once it is known."""
-    plan = config.plan()
+    plan = config.planned(noise)
     opening = _opening(config, plan)
     count = len(opening.own)
     whose = "one reward" if count == 1 else f"{count} rewards of one person"
@@ -63,7 +63,7 @@ def attacks(config: Any) -> tuple[Attack, ...]:
     return (released,) if len(opening.before) == 1 else (released, _on_choices(config, plan, opening, told))
 
 
-def twins(config: Any) -> tuple[Twin, ...]:
+def twins(config: Any, noise: str = "float") -> tuple[Twin, ...]:
     """What must be caught."""
 
     def unclipped(params: Any) -> Any:
@@ -80,7 +80,7 @@ def reward_twins(
     enough = noise_to_spare(config)
     found = [
         Twin("clipping off", "rewards count as they come", spoiled(params=unclipped)),
-        Twin("noise halved", "half the noise that the promise needs", spoiled(params=scaled(0.5 * enough))),
+        Twin("noise halved", "half the noise that the promise needs", with_noise(0.5 * enough, scaled)),
     ]
     # Drawn n times, noise is worth 1/√n of itself. The hair is for calibration, which stays a hair below the promise.
     reads = math.ceil(3 / enough**2 - 1e-3)
@@ -90,7 +90,7 @@ def reward_twins(
     share = max(abs(config.reward_low), abs(config.reward_high)) / config.reward_range
     if share <= _CLOSE:
         says = "noise for one reward more or less, not for one replaced"
-        found.append(Twin("add/remove sensitivity", says, spoiled(params=scaled(share * enough))))
+        found.append(Twin("add/remove sensitivity", says, with_noise(share * enough, scaled)))
     return tuple(found)
 
 
@@ -156,9 +156,12 @@ def _begun(plan: Plan, opening: Opening, levels: Floats) -> Plan:
     """The plan, of a run in which so many rewards of each arm have come, and paid its level. Nothing has been released
     of them, so no noise has been drawn."""
 
+    step, low = plan.params.step, plan.params.reward_low
+
     def vault() -> Any:
         found = plan.vault()
-        found.sums[:] = opening.before * levels
+        # On a lattice, whole steps above the least reward.
+        found.sums[:] = opening.before * (levels if step == 0.0 else np.rint((levels - low) / step))
         found.sizes[:] = opening.before
         found.counters[ROWS] = opening.before.sum()
         return found
@@ -253,7 +256,8 @@ def _levels(config: Any, opening: Opening, level: float) -> Floats:
 def _tipping_level(config: Any, plan: Plan, opening: Opening) -> float:
     """What the other arms must earn so that, without noise and with the replaced rewards halfway between the two, the
     choice is about to leave the arm under attack; the end of the interval if nothing makes it."""
-    silent = replace(plan, params=plan.params._replace(scale=0.0))
+    on_lattice = plan.lattice_scale is not None
+    silent = replace(plan, **{"lattice_scale": 0.0} if on_lattice else {"params": plan.params._replace(scale=0.0)})
     asked = np.array([len(opening.paid)])
 
     def leaves(level: float) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from tacit._types import Floats, Ints
 from tacit.auditing.attack import ACTIONS, BEYOND, RELEASED, SMALL, Attack, Twin
 from tacit.auditing.family import Family
-from tacit.auditing.script import Script, Scripted, Seen, spoiled
+from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
 from tacit.core.round import ROWS
 from tacit.linalg import packed_size
@@ -23,10 +23,12 @@ from tacit.policies.joint_linucb import JointLinUCB
 MOST_VIEWS = 32
 
 
-def attacks(config: JointLinUCB, *, plan: Plan | None = None, late: bool = True) -> tuple[Attack, ...]:
+def attacks(
+    config: JointLinUCB, noise: str = "float", *, plan: Plan | None = None, late: bool = True
+) -> tuple[Attack, ...]:
     """On every released statistic, and on later choices between +v and −v alone. `late`: see `begun`; `plan`: of a
     policy that has this one's mechanism and plays otherwise."""
-    plan = config.plan() if plan is None else plan
+    plan = config.planned(noise) if plan is None else plan
     releases = release_rounds(config, plan)
     first, second = _rows(config)
     if late:
@@ -49,7 +51,7 @@ def attacks(config: JointLinUCB, *, plan: Plan | None = None, late: bool = True)
     return (Attack(RELEASED, released, told), Attack(ACTIONS, chosen, told, smooth=False))
 
 
-def twins(config: JointLinUCB) -> tuple[Twin, ...]:
+def twins(config: JointLinUCB, noise: str = "float") -> tuple[Twin, ...]:
     """What must be caught."""
     unclipped = Twin(
         "clipping off",
@@ -66,14 +68,15 @@ def twins(config: JointLinUCB) -> tuple[Twin, ...]:
         )
     found = [
         unclipped,
-        Twin("noise halved", "half the standard deviation", spoiled(params=_scaled(0.5))),
+        Twin("noise halved", "half the standard deviation", with_noise(0.5, _scaled)),
         Twin(
             "add/remove sensitivity",
             "noise for one row more or less, not for one replaced",
-            spoiled(params=_scaled(math.sqrt(0.5))),
+            with_noise(math.sqrt(0.5), _scaled),
         ),
     ]
-    if config.schedule in ("tree", "window"):
+    # On a lattice the secret sums are coded before they are noised: a view without memory has no meaning there.
+    if config.schedule in ("tree", "window") or noise == "secure":
         found.append(Twin("noise redrawn", "every view is drawn three times", spoiled(reads=3)))
     else:
         found.append(Twin("noise redrawn", "every view has fresh noise of its own", spoiled(params=_fresh)))

@@ -37,21 +37,21 @@ MOST_ROUNDS = 1024
 MOST_ROWS = 64
 
 
-def attacks(config: Any) -> tuple[Attack, ...]:
+def attacks(config: Any, noise: str = "float") -> tuple[Attack, ...]:
     """On every released sum, and on later choices between +x and −x alone."""
+    plan, count = config.planned(noise), config.person_rounds or 1
     if _joint(config):
-        return joint.attacks(as_joint(config), plan=config.plan())
+        return joint.attacks(as_joint(config), plan=plan)
     released = _on_trees if isinstance(config, LinPriv) else _on_sums
-    plan, count = config.plan(), config.person_rounds or 1
     whose = "the first reward" if count == 1 else f"the first {count} rewards, of one person,"
     told = f"{whose} replaced, from below the interval to above it; all others and all contexts fixed"
     return (released(config, plan, told), *_on_choices(config, plan, told))
 
 
-def twins(config: Any) -> tuple[Twin, ...]:
+def twins(config: Any, noise: str = "float") -> tuple[Twin, ...]:
     """What must be caught."""
     if _joint(config):
-        return joint.twins(as_joint(config))
+        return joint.twins(as_joint(config), noise)
     found = reward_twins(config, _scaled, _unclipped)
     if isinstance(config, RenyiOFUL):
         return (*found, Twin("first release without noise", "its draw is zero, here and in later releases", _bare_draw))
@@ -109,7 +109,7 @@ def _on_sums(config: RenyiOFUL, plan: Plan, told: str) -> Attack:
     releases = _releases(plan, rows)
     if len(releases) == 0:
         raise BadInput(
-            f"Expected a release within {len(rows):,} rounds, got none with ridge={plan.params.ridge:g} and "
+            f"Expected a release within {len(rows):,} rounds, got none with ridge={_switching(plan).ridge:g} and "
             f"switch={config.growth:g}: there is nothing to attack. Use a horizon of "
             f"{MOST_ROUNDS:,}, or a smaller ridge or switch."
         )
@@ -132,9 +132,14 @@ def _round_the_basis(config: RenyiOFUL) -> Floats:
     return rows
 
 
+def _switching(plan: Plan) -> Any:
+    """The params of `RenyiOFUL` that say when it releases: on a lattice they are a part of others."""
+    return getattr(plan.params, "oful", plan.params)
+
+
 def _releases(plan: Plan, rows: Floats) -> Ints:
     """The first rounds after which b is released: they follow from the actions alone."""
-    params = plan.params
+    params = _switching(plan)
     gram = params.ridge * np.eye(rows.shape[1])
     last, found = np.linalg.slogdet(gram)[1], []
     for place, row in enumerate(rows):
@@ -243,7 +248,7 @@ def _bare_draw(attack: Attack) -> Attack:
     """The first d numbers that are drawn count for nothing."""
     sampler: Any = attack.sampler
     dim = sampler.scripts[0].offers.shape[2]
-    factors = np.ones(dim * sampler.plan.params.most)
+    factors = np.ones(dim * _switching(sampler.plan).most)
     factors[:dim] = 0.0
     return replace(attack, sampler=replace(sampler, factors=factors))
 
@@ -281,7 +286,7 @@ def _telling_horizon(config: RenyiOFUL) -> int:
     while horizon < min(config.horizon, MOST_ROUNDS):
         shorter = replace(config, horizon=horizon)
         plan = shorter.plan()
-        if len(_releases(plan, _round_the_basis(shorter))) >= min(_FEW_VIEWS, plan.params.most):
+        if len(_releases(plan, _round_the_basis(shorter))) >= min(_FEW_VIEWS, _switching(plan).most):
             return horizon
         horizon *= 2
     return min(config.horizon, MOST_ROUNDS)

@@ -75,7 +75,8 @@ implements(encode, *_ALL)(clip_row)
 
 @implements(absorb, *_ALL)
 @kernel
-def _absorb(params: Any, vault: LatticeVault, report: Floats) -> None:
+def absorb_row(params: Any, vault: Any, report: Floats) -> None:
+    """Into the sums in steps, and what was clipped into the counters."""
     dim = report.shape[0] - 2
     add_row(params.lattice, report, report[dim], dim, vault.sums)
     clipped = int(report[dim + 1])

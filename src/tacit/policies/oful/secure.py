@@ -18,12 +18,13 @@ from tacit.core.round import CLIPPED_ACTIONS, CLIPPED_REWARDS, REPAIRS, ROWS
 from tacit.core.verbs import absorb, choose, encode, release
 from tacit.errors import BadInput
 from tacit.estimators.ridge import Confidence, View, fit
-from tacit.mechanisms.lattice import MOST_ROWS, Lattice, add_row, noise_offset
+from tacit.mechanisms.lattice import MOST_ROWS, Lattice, noise_offset
 from tacit.mechanisms.lattice.pairs import added_one
 from tacit.mechanisms.lattice.root import identity_weights, release_root
 from tacit.mechanisms.lattice.toeplitz import Coder, release_prefix
 from tacit.mechanisms.root_toeplitz import noise_variances
 from tacit.policies._secure import lay, refuse_published
+from tacit.policies.joint_linucb.lattice_verbs import absorb_row
 from tacit.policies.oful import released
 from tacit.policies.oful.verbs import OFULParams, RowBounds, choose_arm, encode_row, first_vault, write_view
 
@@ -170,17 +171,7 @@ def _release(params: LatticeOFULParams, vault: LatticeOFULVault, view: View, noi
 
 implements(choose, LatticeReleasedParams)(released.choose_played)
 implements(encode, LatticeReleasedParams)(encode_row)
-
-
-@implements(absorb, LatticeReleasedParams)
-@kernel
-def _absorb_all(params: LatticeReleasedParams, vault: Any, report: Floats) -> None:
-    dim = report.shape[0] - 2
-    add_row(params.lattice, report, report[dim], dim, vault.sums)
-    clipped = int(report[dim + 1])
-    vault.counters[ROWS] += 1
-    vault.counters[CLIPPED_ACTIONS] += clipped & 1
-    vault.counters[CLIPPED_REWARDS] += clipped >> 1
+implements(absorb, LatticeReleasedParams)(absorb_row)
 
 
 @implements(release, LatticeReleasedParams)
