@@ -303,13 +303,29 @@ def test_the_same_key_is_the_same_decision_until_it_expires_and_after_its_reward
     assert service.decide("news", body={"key": "basket 18"}).json()["decision"] != first.json()["decision"]
     assert service.reward("news", first.json()["decision"], 1.0).status_code == 200
     assert service.decide("news", body={"key": "basket 17"}).json() == first.json()
-    few = service.decide("news", ACTIONS[:1], body={"key": "basket 17"})
-    if first.json()["index"]:
-        refused(few, 400, "bad_input")
     clock.forward(DAY + 1)
     anew = service.decide("news", body={"key": "basket 17"})
     assert anew.status_code == 201
     assert anew.json()["decision"] != first.json()["decision"]
+
+
+def test_a_key_keeps_its_action_wherever_that_stands_and_is_refused_without_it(service):
+    """The reward will count for the features of the action that was chosen first, so that one must be played."""
+    path, offered = f"{ALL}/news/decisions", named(ACTIONS)
+    first = service.ask("POST", path, {"actions": offered, "key": "turned"}).json()
+    made = service.show("news")["decisions"]
+    chosen = offered[first["index"]]
+    for actions in (offered[::-1], [*offered[::-1], {"id": "more", "features": ACTIONS[0]}], [chosen]):
+        again = service.ask("POST", path, {"actions": actions, "key": "turned"})
+        place = actions.index(chosen)
+        assert (again.status_code, again.json()) == (200, {**first, "index": place})
+    others = [action for action in offered if action is not chosen]
+    renamed = [{**chosen, "id": "another"}, *others]
+    for actions in (others, renamed):
+        answer = service.ask("POST", path, {"actions": actions, "key": "turned"})
+        assert "Use a new key" in refused(answer, 400, "bad_input")
+    assert service.show("news")["decisions"] == made
+    assert service.reward("news", first["decision"], 1.0).status_code == 200
 
 
 def test_without_a_key_every_request_is_a_decision_of_its_own(service):
@@ -334,6 +350,7 @@ def test_without_a_key_every_request_is_a_decision_of_its_own(service):
         ({"actions": [{"id": "x" * 129, "features": [0.0, 0.0, 0.0]}]}, "bad_request", "actions[0].id"),
         ({"actions": [{"features": [0.0, 0.0, 0.0]}]}, "bad_request", "actions[0]"),
         ({"actions": [{"id": "a", "features": [0.0, 0.0, 0.0], "colour": 1}]}, "bad_request", "actions[0]"),
+        ({"actions": [{"id": "a", "features": row} for row in ACTIONS]}, "bad_input", None),
         ({"actions": named(ACTIONS), "person": "somebody"}, "bad_input", None),
         ({"actions": named(ACTIONS), "person": ""}, "bad_request", "person"),
         ({"actions": named(ACTIONS), "key": "k" * 129}, "bad_request", "key"),

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +30,9 @@ from tacit.service.store import Closed, Deployment, Pending, Store
 
 #: So many decisions are closed, or rewards absorbed, in one transaction.
 PORTION = 500
+
+#: Bytes of what is kept under a client's key, before the hash of the action's id.
+_ANSWER = struct.calcsize("<QQ")
 
 _WHY_CLOSED = {
     "expired": "it expired, as a row of zeros",
@@ -52,11 +57,13 @@ class Decided:
 
 @dataclass(slots=True)
 class Request:
-    """A decision that is asked for; `rows` is None where the policy has a list of its own."""
+    """A decision that is asked for; `rows` is None where the policy has a list of its own. `ids` of the rows are needed
+    where a key may come again with the actions in another order."""
 
     rows: Floats | None
     person: str | None = None
     key: str | None = None
+    ids: Sequence[str] | None = None
 
 
 class Deciding(Standing):
@@ -199,7 +206,7 @@ class Deciding(Standing):
             token = self.secret.client_key(request.key)
             before = self.store.client_key(self.uid, token)
             if before is not None and before[2] > now:
-                return self._repeated(before[0], before[1])
+                return self._repeated(request, before[0], before[1])
         person = self._person(request.person)
         if not self.shared:
             self._advance(now)
@@ -211,7 +218,8 @@ class Deciding(Standing):
         number = self.made if not self.shared else self.store.next_number(self.uid)
         closes = now + self.asked.closes_after
         if token is not None:
-            answer = self.sealer.seal(b"answer", b"%d %d" % (arm, self.version))
+            action = b"" if request.ids is None else self.secret.action(number, request.ids[arm])
+            answer = self.sealer.seal(b"answer", struct.pack("<QQ", arm, self.version) + action)
             if not self.store.add_client_key(self.uid, token, number, answer, closes):
                 # Another process was first, or it is one whose time is over and which nobody has removed yet.
                 self.store.db.run(
@@ -220,7 +228,7 @@ class Deciding(Standing):
                 if not self.store.add_client_key(self.uid, token, number, answer, closes):
                     before = self.store.client_key(self.uid, token)
                     assert before is not None
-                    return self._repeated(before[0], before[1])
+                    return self._repeated(request, before[0], before[1])
         # Nothing is kept of a decision that will not be learned from.
         kept = rows[arm].tobytes() if self.learning else b""
         record = self.sealer.seal(b"p%d" % number, kept)
@@ -229,9 +237,20 @@ class Deciding(Standing):
             self.made = number + 1
         return Decided(self.secret.identity(number), arm, self.version)
 
-    def _repeated(self, number: int, sealed: bytes) -> Decided:
-        arm, version = self.sealer.open(b"answer", sealed).split()
-        return Decided(self.secret.identity(number), int(arm), int(version), repeated=True)
+    def _repeated(self, request: Request, number: int, sealed: bytes) -> Decided:
+        """The same action, wherever it stands now: its reward will count for the features it was chosen with."""
+        answer = self.sealer.open(b"answer", sealed)
+        arm, version = struct.unpack_from("<QQ", answer)
+        action = answer[_ANSWER:]
+        if action and request.ids is not None:
+            for place in (arm, *range(len(request.ids))):
+                if place < len(request.ids) and same(self.secret.action(number, request.ids[place]), action):
+                    return Decided(self.secret.identity(number), place, version, repeated=True)
+            raise BadInput(
+                "Expected the actions that this key had its decision among, got others without the one it chose. Use a "
+                "new key for a new decision."
+            )
+        return Decided(self.secret.identity(number), arm, version, repeated=True)
 
     def _person(self, person: str | None) -> bytes | None:
         if self.people is None:

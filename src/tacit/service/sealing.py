@@ -95,12 +95,15 @@ class Sealer:
 
 
 class Secret:
-    """The secret of one deployment: what ids are made of, and what persons, client keys and rewards are hashed with."""
+    """The secret of one deployment: what ids are made of, and what persons, client keys, chosen actions and rewards
+    are hashed with."""
 
     def __init__(self, root: bytes, starts: Sequence[int] = (0,)) -> None:
         self.root = root
         self.starts = tuple(starts)
-        self._people, self._keys, self._rewards = (self._derived(what) for what in (b"people", b"keys", b"rewards"))
+        self._people, self._keys, self._rewards, self._actions = (
+            self._derived(what) for what in (b"people", b"keys", b"rewards", b"actions")
+        )
         # A fork turns to a new key: its ids must not be taken for those of whoever went on elsewhere.
         self._ids = [self._derived(b"ids %d" % place) for place in range(len(self.starts))]
 
@@ -132,6 +135,11 @@ class Secret:
     def client_key(self, key: str) -> bytes:
         """What is kept of a client's key."""
         return self._hash(self._keys, key.encode("utf-8", "surrogatepass"))
+
+    def action(self, number: int, action: str) -> bytes:
+        """What is kept of the id of the action chosen by the decision of this number: enough to find it again, and
+        another for the same action elsewhere."""
+        return self._hash(self._actions, struct.pack("<Q", number) + action.encode("utf-8", "surrogatepass"))
 
     def reward(self, number: int, value: float) -> bytes:
         """What is kept of a reward: enough to tell the same one from another."""

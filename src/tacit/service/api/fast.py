@@ -50,14 +50,12 @@ def deciding(engine: Engine, name: str) -> Deciding:
 async def decided(engine: Engine, found: Deciding, ask: types.Ask) -> tuple[bool, types.Decision]:
     """A decision, durable; and whether its key has had it before."""
     actions = ask.actions
+    ids = None if actions is None else [action.id for action in actions]
     rows = found.check(None if actions is None else [action.features for action in actions])
-    made: Decided = await engine.submit(partial(found.decide, Wanted(rows, ask.person, ask.key), engine.now()))
-    if actions is None:
-        action = str(made.index)
-    elif made.index < len(actions):
-        action = actions[made.index].id
-    else:
-        raise BadInput("Expected the same actions under the same key, got fewer. Use a new key for a new decision.")
+    if ids is not None and len(set(ids)) < len(ids):
+        raise BadInput("Expected actions with ids of their own, got the same id twice. Send every action once.")
+    made: Decided = await engine.submit(partial(found.decide, Wanted(rows, ask.person, ask.key, ids), engine.now()))
+    action = str(made.index) if ids is None else ids[made.index]
     return made.repeated, types.Decision(made.decision, action, made.index, made.view)
 
 
