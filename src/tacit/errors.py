@@ -132,6 +132,10 @@ class Paused(TacitError):
     """The deployment is paused: it neither decides nor learns until it is resumed."""
 
 
+class DeploymentFailed(TacitError):
+    """A deployment made a mistake that it was not prepared for, and stands still so that the others can go on."""
+
+
 class StoreUnavailable(TacitError):
     """The service's store cannot be reached or written. Nothing was changed."""
 

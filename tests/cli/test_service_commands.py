@@ -157,7 +157,9 @@ def test_a_taken_port_is_said_and_the_store_let_go(tmp_path, service):
 
 def test_keys_are_shown_once_and_stored_as_hashes(capsys, tmp_path):
     where = ["--store", tmp_path / "tacit.db"]
-    assert "No keys" in ask(capsys, "keys", "list", *where)[1]
+    assert "Expected a store at" in refusal(capsys, "keys", "list", *where)
+    assert "Expected a store at" in refusal(capsys, "keys", "remove", "shop", *where)
+    assert not list(tmp_path.iterdir())  # a look makes nothing
     made = facts(capsys, "keys", "add", "shop", *where)
     assert (made["name"], made["role"]) == ("shop", "decide")
     assert made["key"].startswith("tacit_")

@@ -385,6 +385,14 @@ def _audit(found, book: Book) -> Found:
         assert waiting == set(range(found.made - len(waiting), found.made)), "a decision was overtaken"
         assert found.live.clock == found.made - len(waiting), "the clock and the closed decisions"
         learned = {by_number[number] for number in rewarded if number not in waiting}
+        if found.people is not None:  # the first rounds of a person count, with a reward or without
+            whose = {found.secret.number(identity): person for identity, person in book.person.items()}
+            rounds, counting = Counter(), set()
+            for number in range(found.made - len(waiting)):
+                rounds[whose[number]] += 1
+                if rounds[whose[number]] <= found.people:
+                    counting.add(number)
+            learned = {identity for identity in learned if found.secret.number(identity) in counting}
     expected = _sums([book.sent[identity] for identity in learned], [book.person.get(i) for i in learned], found.people)
     got = np.delete(found.live.vault.sums, 1)  # axes have no cross terms
     if found.people is None:

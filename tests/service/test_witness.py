@@ -174,6 +174,111 @@ def test_a_fork_and_whoever_went_on_elsewhere_do_not_take_each_others_decisions(
     run(main)
 
 
+def test_a_backup_that_is_restored_twice_is_a_third_copy(store, tmp_path):
+    """What the restored store has forgotten, its witness knows."""
+    backup = tmp_path / "backup.db"
+    shutil.copy(store, backup)
+    live(store, 2)
+    for copies in (2, 3, 4):
+        shutil.copy(backup, store)
+        with pytest.raises(StoreRefused, match="restored") as caught:
+            reopened(store)
+        assert "tacit ledger fork" in str(caught.value)
+        assert reopened(store, fork=True).deployments["one"].copies == copies
+        live(store, 1)
+        assert reopened(store).deployments["one"].copies == copies
+
+
+def test_copies_of_a_deployment_that_was_deleted_meanwhile_are_remembered(store, tmp_path):
+    backup = tmp_path / "backup.db"
+    shutil.copy(store, backup)
+    reopened(store, fork=True, anyway=True)
+
+    async def main():
+        async with running(store) as engine:
+            await engine.delete("one")
+
+    run(main)
+    shutil.copy(backup, store)
+    assert reopened(store, fork=True).deployments["one"].copies == 3
+
+
+def test_a_store_in_order_is_forked_only_by_whoever_insists(store):
+    with pytest.raises(StoreRefused, match="--anyway"):
+        reopened(store, fork=True)
+    assert reopened(store).deployments["one"].copies == 1
+    assert reopened(store, fork=True, anyway=True).deployments["one"].copies == 2
+
+
+def test_a_fork_writes_over_no_other_stores_witness(store, tmp_path):
+    other, witness = tmp_path / "other.db", files(store)[1]
+    live(other, 1)
+    before = witness.read_bytes()
+    with pytest.raises(StoreRefused, match="that of another store"):
+        reopened(other, witness=witness, fork=True)
+    assert witness.read_bytes() == before
+    reopened(store)
+
+
+def test_commands_that_look_make_no_store(tmp_path, capsys):
+    missing = tmp_path / "missing.db"
+    for words in (["ledger", "verify"], ["ledger", "show"], ["ledger", "fork"], ["keys", "list"]):
+        assert tacit([*words, "--store", str(missing)]) == 2
+        assert "Expected a store at" in capsys.readouterr().err
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    assert tacit(["ledger", "verify", "--store", str(empty)]) == 2
+    assert sorted(one.name for one in tmp_path.iterdir() if not one.name.startswith("empty")) == []
+    assert tacit(["ledger", "verify", "--anyway", "--store", str(missing)]) == 2
+    assert "--anyway with fork" in capsys.readouterr().err
+
+
+def test_within_one_start_too_an_older_copy_is_refused_and_gives_no_id_again(store, tmp_path):
+    """A copy of the files while it serves, and no release in between: the witness knows how many decisions there were.
+    Where it could not have heard of them yet, ids are still no others'."""
+    told, made = {}, {}
+
+    async def main():
+        async with running(store) as engine:
+            await engine.create("quiet", asked({"dim": 2, "epsilon": 1.0, "delta": 1e-5}))
+            await bounded(decide(engine, "quiet"))
+            engine.store.db.settle()
+            shutil.copy(store, tmp_path / "copy.db")
+            told["early"] = files(store)[1].read_bytes()
+            made["lost"] = await bounded(decide(engine, "quiet"))
+        told["late"] = files(store)[1].read_bytes()
+
+    run(main)
+    assert json.loads(told["early"])["seq"] == json.loads(told["late"])["seq"]
+    shutil.copy(tmp_path / "copy.db", store)
+    with pytest.raises(StoreRefused, match="fewer in 1 of 2 deployments: it was restored"):
+        reopened(store)
+    files(store)[1].write_bytes(told["early"])
+
+    async def again():
+        async with running(store) as engine:
+            new = await bounded(decide(engine, "quiet"))
+            assert new.decision != made["lost"].decision
+            with pytest.raises(UnknownDecision):
+                await bounded(reward(engine, made["lost"].decision, 0.5, name="quiet"))
+            assert await bounded(reward(engine, new.decision, 0.5, name="quiet")) == "reward"
+
+    run(again)
+
+
+def test_ids_outlive_starts_and_starts_without_decisions_are_not_kept(store):
+    made = []
+    for _ in range(4):
+        made += live(store, 1, rewards=False)
+        for _ in range(3):
+            opened = reopened(store)
+    secret = opened.deployments["one"].secret
+    assert len(secret.starts) == 6  # of the first life, four more, and the one to come
+    numbers = [secret.number(one.decision) for one in made]
+    assert numbers == [3, 4, 5, 6]
+    assert [secret.identity(number) for number in numbers] == [one.decision for one in made]
+
+
 def test_a_witness_that_cannot_be_read_is_refused_and_a_fork_accepts_that_too(store):
     path, witness = files(store)
     witness.write_text("not a witness")

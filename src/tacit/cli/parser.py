@@ -240,6 +240,11 @@ def _add_service(command: Any) -> None:
         "tacit ledger verify\n  tacit ledger fork --store restored.db",
     )
     sub.add_argument("what", choices=("show", "verify", "fork"))
+    sub.add_argument(
+        "--anyway",
+        action="store_true",
+        help="fork a store that is in order, because a copy of it has gone on elsewhere",
+    )
     _add_store(sub)
 
     add_shuffle(

@@ -65,7 +65,7 @@ def keys(parsed: argparse.Namespace, _: list[str]) -> int:
     from tacit.service.api.roles import new_key
     from tacit.service.serving import open_for
 
-    opened = open_for(_serving(parsed))
+    opened = open_for(_serving(parsed), create=parsed.what == "add")
     store = opened.store
     try:
         store.db.begin()
@@ -106,7 +106,9 @@ def ledger(parsed: argparse.Namespace, _: list[str]) -> int:
     from tacit.service import chain
     from tacit.service.serving import open_for
 
-    opened = open_for(_serving(parsed), fork=parsed.what == "fork")
+    if parsed.anyway and parsed.what != "fork":
+        raise BadInput(f"Expected --anyway with fork, got it with {parsed.what}. Leave it out.")
+    opened = open_for(_serving(parsed), create=False, fork=parsed.what == "fork", anyway=parsed.anyway)
     store = opened.store
     try:
         seq, head = chain.verify(store)

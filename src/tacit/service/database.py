@@ -56,7 +56,16 @@ def connect(url: str) -> Database:
         raise BadInput(
             f"Expected a store such as tacit.db or postgresql://host/name, got the scheme {url.split('://')[0]!r}."
         )
-    return SQLite(Path(url.removeprefix("sqlite:///").removeprefix("sqlite://")))
+    return SQLite(_file(url))
+
+
+def exists(url: str) -> bool:
+    """Whether there may be a store; of a server it is not known before one asks."""
+    return ("://" in url and not url.startswith("sqlite://")) or _file(url).exists()
+
+
+def _file(url: str) -> Path:
+    return Path(url.removeprefix("sqlite:///").removeprefix("sqlite://"))
 
 
 class SQLite:

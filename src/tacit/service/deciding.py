@@ -24,9 +24,9 @@ from tacit.errors import AlreadyClosed, BadInput, OutOfBounds, Paused, StoreRefu
 from tacit.privacy.scope import Protects
 from tacit.service import chain
 from tacit.service.live import Live
-from tacit.service.sealing import Sealer, same
+from tacit.service.sealing import Sealer, Secret, same
 from tacit.service.standing import Standing
-from tacit.service.store import Closed, Deployment, Pending, Store
+from tacit.service.store import END, Closed, Deployment, Pending, Store
 
 #: So many decisions are closed, or rewards absorbed, in one transaction.
 PORTION = 500
@@ -43,6 +43,10 @@ _WHY_CLOSED = {
 
 class CommitFirst(Exception):
     """A view was released in this transaction: it must be durable before the next choice is made from it."""
+
+
+class NoiseFirst(Exception):
+    """A release is due, and its noise is still to be drawn: so much that nobody else should wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ class Deciding(Standing):
         public = self.live.list is not None or self.config.protects is Protects.REWARDS
         self._nothing = None if public else np.zeros(self.live.dim)
         self._saved: dict[str, bytes] = {}  # leaves as they are in the store
+        self.waits = False  #: for noise that is to be drawn ahead
         self._released = False
         self._next: tuple[int, float] | None = None  # version and time of a view that is not durable yet
         self._dirty = not self.version  # nothing is stored yet
@@ -111,6 +116,7 @@ class Deciding(Standing):
         self.live = live  # only now: somebody may be reading the view meanwhile
         self.version, self.released_at = shown
         self.state, self.made, self.copies = row.state, row.made, row.copies
+        self.secret = Secret.read(self.secret.root, row.starts)
         self._new, self._dirty, self._released, self._next = [], False, False, None
 
     def load_view(self) -> None:
@@ -201,13 +207,12 @@ class Deciding(Standing):
         self.check_there()
         if self.state != "serving":
             raise Paused(f"Expected a deployment that serves, got {self.name}, which is paused. Resume it.")
-        token = None
+        token, person = None, self._person(request.person)
         if request.key is not None:
             token = self.secret.client_key(request.key)
             before = self.store.client_key(self.uid, token)
             if before is not None and before[2] > now:
-                return self._repeated(request, before[0], before[1])
-        person = self._person(request.person)
+                return self._repeated(request, person, before[0], before[1])
         if not self.shared:
             self._advance(now)
         rows = request.rows
@@ -215,11 +220,11 @@ class Deciding(Standing):
             assert self.live.list is not None
             rows = self.live.list
         arm = self.live.choose(rows)
-        number = self.made if not self.shared else self.store.next_number(self.uid)
+        number = self.made if not self.shared else self._next_number()
         closes = now + self.asked.closes_after
         if token is not None:
-            action = b"" if request.ids is None else self.secret.action(number, request.ids[arm])
-            answer = self.sealer.seal(b"answer", struct.pack("<QQ", arm, self.version) + action)
+            choice = self.secret.choice(number, person, "" if request.ids is None else request.ids[arm])
+            answer = self.sealer.seal(b"answer", struct.pack("<QQ", arm, self.version) + choice)
             if not self.store.add_client_key(self.uid, token, number, answer, closes):
                 # Another process was first, or it is one whose time is over and which nobody has removed yet.
                 self.store.db.run(
@@ -228,7 +233,7 @@ class Deciding(Standing):
                 if not self.store.add_client_key(self.uid, token, number, answer, closes):
                     before = self.store.client_key(self.uid, token)
                     assert before is not None
-                    return self._repeated(request, before[0], before[1])
+                    return self._repeated(request, person, before[0], before[1])
         # Nothing is kept of a decision that will not be learned from.
         kept = rows[arm].tobytes() if self.learning else b""
         record = self.sealer.seal(b"p%d" % number, kept)
@@ -237,20 +242,40 @@ class Deciding(Standing):
             self.made = number + 1
         return Decided(self.secret.identity(number), arm, self.version)
 
-    def _repeated(self, request: Request, number: int, sealed: bytes) -> Decided:
-        """The same action, wherever it stands now: its reward will count for the features it was chosen with."""
+    def _next_number(self) -> int:
+        number, end = self.store.next_number(self.uid)
+        if end != self.secret.written[-END:]:
+            self._follow_starts()
+        return number
+
+    def _follow_starts(self) -> None:
+        """Other processes that were started since have turned to new keys of ids."""
+        starts = self.store.starts(self.uid)
+        if starts is not None and starts != self.secret.written:
+            self.secret = Secret.read(self.secret.root, starts)
+
+    def _repeated(self, request: Request, person: bytes | None, number: int, sealed: bytes) -> Decided:
+        """The same action, wherever it stands now: its reward will count for the features it was chosen with, and for
+        the person it was chosen for."""
+        if self.shared:
+            self._follow_starts()
         answer = self.sealer.open(b"answer", sealed)
         arm, version = struct.unpack_from("<QQ", answer)
-        action = answer[_ANSWER:]
-        if action and request.ids is not None:
-            for place in (arm, *range(len(request.ids))):
-                if place < len(request.ids) and same(self.secret.action(number, request.ids[place]), action):
-                    return Decided(self.secret.identity(number), place, version, repeated=True)
+        choice = answer[_ANSWER:]
+        if request.ids is None:
+            places = [arm] if same(self.secret.choice(number, person, ""), choice) else []
+        else:
+            places = [
+                place
+                for place in (arm, *range(len(request.ids)))
+                if place < len(request.ids) and same(self.secret.choice(number, person, request.ids[place]), choice)
+            ]
+        if not places:
             raise BadInput(
-                "Expected the actions that this key had its decision among, got others without the one it chose. Use a "
-                "new key for a new decision."
+                "Expected the person and the actions that this key had its decision for, got another person, or "
+                "actions without the one that was chosen. Use a new key for a new decision."
             )
-        return Decided(self.secret.identity(number), arm, version, repeated=True)
+        return Decided(self.secret.identity(number), places[0], version, repeated=True)
 
     def _person(self, person: str | None) -> bytes | None:
         if self.people is None:
@@ -276,11 +301,16 @@ class Deciding(Standing):
             self.close_due(now, coming=1)
         if self._released:
             raise CommitFirst
+        if self.waits:
+            raise NoiseFirst
 
     def tick(self) -> None:
         """The ticks of decisions that have been made, up to the next release."""
         live = self.live
         while live.clock < self.made and not live.spent and not self._released:
+            if not live.ready:
+                self.waits = True
+                return
             self._released = live.tick()
             self._dirty = True
 
@@ -319,6 +349,9 @@ class Deciding(Standing):
             # Closing times grow with the numbers: one that is open holds back those after it, and so it must in order.
             if self._released or not (pending.number < below or pending.closes <= now):
                 break
+            if self.in_order and not self.live.spent and not self.live.ready:
+                self.waits = True
+                break
             self._close(pending, now)
             done += 1
         return done
@@ -331,16 +364,19 @@ class Deciding(Standing):
             value = default
             how = "expired" if default is None else "default"
             if not self.store.close(self.uid, pending.number, how, None, now + self.asked.closes_after):
-                # Another process was first: its reward was acknowledged, and counts.
+                # Another process was first: its reward was acknowledged, and counts. Or its person was erased.
                 pending = self.store.pending(self.uid, pending.number) or pending
-                if pending.reward is not None:
-                    value = _value(self.sealer.open(b"r%d" % pending.number, pending.reward))
+                sealed = pending.reward
+                value = None if sealed is None else _value(self.sealer.open(b"r%d" % pending.number, sealed))
         self.store.remove_pending(self.uid, pending.number)
         if self.in_order:
+            # Counted with a reward or without: which of a person's rounds are learned from must not depend on what
+            # they answer, or two rewards that are released apart could change where one was replaced.
+            admitted = not self.live.spent and self._admit(pending.person)
             row = self._row(pending)
             if row is None:
                 row, value = self._zeros(), 0.0
-            elif value is None or not self._admit(pending.person):
+            elif value is None or not admitted:
                 row, value = (row if self._nothing is None else self._nothing), 0.0
             self._released = self.live.learn(row, value)
             self._dirty = True
@@ -384,6 +420,9 @@ class Deciding(Standing):
             if abs(value) > bound:
                 raise OutOfBounds(f"Expected |value| <= {bound:g} (strict), got one above it. Rescale rewards.")
         number = self.secret.number(identity)
+        if number is None and self.shared:  # perhaps of a replica that was started since
+            self._follow_starts()
+            number = self.secret.number(identity)
         if number is None:
             raise UnknownDecision(
                 "Expected the id of a decision of this deployment, got another. Nothing was changed; send the id that "
@@ -426,15 +465,25 @@ class Deciding(Standing):
                 "Expected a deployment that knows persons, got one whose unit is the round: it knows nobody."
             )
         self.flush()
-        found = self.store.pending_of(self.uid, self.secret.person(person))
+        found = [
+            pending
+            for pending in self.store.pending_of(self.uid, self.secret.person(person))
+            if not self._was_erased(pending)
+        ]
         for pending in found:
-            if self.in_order:  # its place in the order stays, as a row of zeros
-                self.store.blank(self.uid, pending.number, self.sealer.seal(b"p%d" % pending.number, b""))
+            if self.in_order:
+                # Its place in the order stays, and counts for its person: with the arm where there is a list, else as
+                # a row of zeros. Otherwise everybody's later rows would move.
+                kept = self.sealer.open(b"p%d" % pending.number, pending.record) if self.live.list is not None else b""
+                self.store.blank(self.uid, pending.number, self.sealer.seal(b"p%d" % pending.number, kept))
             else:
                 self.store.remove_pending(self.uid, pending.number)
-            self.store.close(self.uid, pending.number, "erased", None, now + self.asked.closes_after)
+            self.store.close(self.uid, pending.number, "erased", None, pending.closes + self.asked.closes_after)
         self.store.remove_client_keys(self.uid, [pending.number for pending in found])
         return len(found)
+
+    def _was_erased(self, pending: Pending) -> bool:
+        return self.in_order and pending.reward is None and self.store.closed(self.uid, pending.number) is not None
 
     # What it is ---------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,11 @@ run in the event loop, where they touch memory, and only the commit waits in a t
 transaction runs in a thread.
 
 If a transaction fails, nobody in it is acknowledged and every deployment it touched is read again from the store: what
-the store holds is what happened, also when the answer to the commit was lost.
+the store holds is what happened, also when the answer to the commit was lost. If it failed by the mistake of one
+deployment, that one stands still from then on, and the others are served as if it had not been there.
+
+Noise of which there is much is drawn ahead, in another thread: whoever needs it before it is there waits, and nobody
+else.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +30,7 @@ from typing import Any, TypeVar
 
 from tacit.errors import BadInput, StoreUnavailable, TacitError, UnknownDeployment
 from tacit.service import chain, settings, standing
-from tacit.service.deciding import PORTION, CommitFirst, Deciding
+from tacit.service.deciding import PORTION, CommitFirst, Deciding, NoiseFirst
 from tacit.service.logs import place_of
 from tacit.service.opening import Opened, make
 from tacit.service.standing import Standing
@@ -44,8 +48,11 @@ _WAITING = 20_000
 _SWEEP, _WATCH = 0.5, 0.1
 #: Every so many sweeps what is open is counted, up to a number, and old repeats are forgotten.
 _SELDOM, MOST_COUNTED = 10, 100_000
+#: Every so many sweeps the store's log is emptied: nothing that was removed stays in it for longer than a minute.
+_RARELY = 120
 #: Seconds a lease lasts unless renewed.
 LEASE = 3.0
+_STOPPING = "Expected a service that runs, got one that is stopping. Send it again in a moment."
 
 
 @dataclass(slots=True)
@@ -54,8 +61,17 @@ class _Work:
 
     run: Callable[[], Any]
     future: asyncio.Future[Any]
+    owner: Standing | None = None  # the deployment it is about, if it is about one
     result: Any = None
     failed: BaseException | None = None
+
+
+class _Mistake(Exception):
+    """A deployment has raised what nobody expected. Its cause is that."""
+
+    def __init__(self, owner: Standing) -> None:
+        super().__init__()
+        self.owner = owner
 
 
 class Engine:
@@ -76,7 +92,9 @@ class Engine:
         self._held: set[str] = set()
         self._strangers: list[Deployment] = []  # what other replicas have made, and this one does not know yet
         self._meeting: dict[str, asyncio.Task[None]] = {}
-        self._settling = False
+        self._settling = self._witness_due = False
+        self._drawing: dict[str, asyncio.Task[None]] = {}
+        self._aside: dict[str, deque[_Work]] = {}  # by deployment: what waits for its noise
         self.available = True
         self.pending: dict[str, int] = {}
 
@@ -120,10 +138,14 @@ class Engine:
         self._stopping = True
         self._wake.set()
         if self._tasks:
-            meeting = list(self._meeting.values())
-            for task in [*self._tasks[1:], *meeting]:
+            others = [*self._meeting.values(), *self._drawing.values()]
+            for task in [*self._tasks[1:], *others]:
                 task.cancel()
-            await asyncio.gather(*self._tasks, *meeting, return_exceptions=True)
+            await asyncio.gather(*self._tasks, *others, return_exceptions=True)
+        for waiting in (*self._aside.values(), self._queue):
+            _refuse(waiting, StoreUnavailable(_STOPPING))
+        with suppress(OSError, TacitError):
+            self._tell_witness()
         if self.shared:
             with suppress(StoreUnavailable):  # they run out by themselves
                 self.store.drop_leases(self.replica)
@@ -132,14 +154,14 @@ class Engine:
 
     # Asking it to do something ------------------------------------------------------------------------------------
 
-    def submit(self, run: Callable[[], Result]) -> asyncio.Future[Result]:
-        """Do this inside a transaction; the future is done when that is durable."""
+    def submit(self, run: Callable[[], Result], owner: Standing | None = None) -> asyncio.Future[Result]:
+        """Do this, about the deployment `owner`, inside a transaction; the future is done when that is durable."""
         if self._stopping:
-            raise StoreUnavailable("Expected a service that runs, got one that is stopping. Send it again in a moment.")
+            raise StoreUnavailable(_STOPPING)
         if len(self._queue) >= _WAITING:
             raise StoreUnavailable("Expected fewer requests at a time, got more than can wait. Send it again later.")
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Work(run, future))
+        self._queue.append(_Work(run, future, owner))
         self._wake.set()
         return future
 
@@ -180,7 +202,8 @@ class Engine:
                 found.committed()
             for work in done:
                 _resolve(work)
-            if self.store.grown:
+            self._see_to_noise()
+            if self.store.grown or self._witness_due:
                 await self._bear_witness(loop)
             if self._settling:
                 self._settling = False
@@ -200,33 +223,54 @@ class Engine:
                 work.result = work.run()
             except CommitFirst:
                 break  # it stays the first in the queue
+            except NoiseFirst:
+                assert work.owner is not None
+                self._aside.setdefault(work.owner.uid, deque()).append(queue.popleft())
+                continue
             except StoreUnavailable:
                 raise
             except TacitError as problem:
                 work.failed = problem
+            except Exception as problem:
+                if work.owner is None:
+                    raise
+                raise _Mistake(work.owner) from problem
             done.append(queue.popleft())
         now = self._now()
         for found in self.deployments.values():
             if found.touched:
-                found.save(now)
+                self._careful(found, partial(found.save, now))
                 touched.append(found)
+
+    @staticmethod
+    def _careful(found: Standing, run: Callable[[], Result]) -> Result:
+        """Do this, and let what it raises unexpectedly be the mistake of this deployment alone."""
+        try:
+            return run()
+        except TacitError:
+            raise
+        except Exception as problem:
+            raise _Mistake(found) from problem
 
     async def _failed(self, problem: Exception, done: list[_Work]) -> None:
         """Nobody is acknowledged, and the store says what is true."""
-        self.available = False
-        if not isinstance(problem, StoreUnavailable):
-            _log.error({"transaction failed": type(problem).__name__, "where": place_of(problem)})
         waiting = [*done, *self._queue]
         self._queue.clear()
-        for work in waiting:
-            work.failed = (
-                problem
-                if isinstance(problem, StoreUnavailable)
-                else StoreUnavailable("Expected a transaction to succeed, got an error. Nothing was changed.")
-            )
-            _resolve(work)
+        if isinstance(problem, _Mistake):
+            owner, cause = problem.owner, problem.__cause__ or problem
+            _log.error({"deployment failed": owner.name, "what": type(cause).__name__, "where": place_of(cause)})
+            owner.failed = True
+            for work in waiting:
+                work.result = work.failed = None
+            self._queue.extend(waiting)  # once more, and this time it refuses them itself
+        else:
+            self.available = False
+            if not isinstance(problem, StoreUnavailable):
+                _log.error({"transaction failed": type(problem).__name__, "where": place_of(problem)})
+                problem = StoreUnavailable("Expected a transaction to succeed, got an error. Nothing was changed.")
+            _refuse(waiting, problem)
         loop = asyncio.get_running_loop()
-        while not self._stopping:
+        while True:
             try:
                 await loop.run_in_executor(self._thread, self._reload)
             except Exception as still:  # whatever it is: a writer that stops would leave everybody waiting
@@ -234,10 +278,9 @@ class Engine:
                     _log.error({"reading again failed": type(still).__name__, "where": place_of(still)})
                 await asyncio.sleep(0.2)
                 # Whoever comes meanwhile is told at once, rather than kept waiting.
-                while self._queue:
-                    work = self._queue.popleft()
-                    work.failed = StoreUnavailable("Expected a working store, got none yet. Send it again in a moment.")
-                    _resolve(work)
+                _refuse(self._queue, StoreUnavailable("Expected a working store, got none yet. Send it again soon."))
+                if self._stopping:
+                    return
             else:
                 self.available = True
                 return
@@ -262,8 +305,37 @@ class Engine:
             _log.warning({"witness not written": type(problem).__name__})
 
     def _tell_witness(self) -> None:
-        self.store.grown = False
+        self.store.grown = self._witness_due = False
         Witness.of(self.store).save(self._opened.witness)
+
+    # Noise --------------------------------------------------------------------------------------------------------
+
+    def _see_to_noise(self) -> None:
+        """Have it drawn where it is used up, and let those go on who have waited for it."""
+        for found in self.deployments.values():
+            if not isinstance(found, Deciding) or found.failed or found.uid in self._drawing:
+                continue
+            if found.live.ready:
+                self._go_on(found)
+            elif self.holds(found.uid):
+                self._drawing[found.uid] = asyncio.create_task(self._draw(found))
+
+    async def _draw(self, found: Deciding) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, found.live.draw_ahead)
+        except Exception as problem:
+            _log.error({"noise not drawn": found.name, "what": type(problem).__name__, "where": place_of(problem)})
+            found.failed = True
+        finally:
+            del self._drawing[found.uid]
+            self._go_on(found)
+
+    def _go_on(self, found: Deciding) -> None:
+        found.waits = False
+        waiting = self._aside.get(found.uid)
+        while waiting:
+            self._queue.appendleft(waiting.pop())
+            self._wake.set()
 
     # What happens by itself ---------------------------------------------------------------------------------------
 
@@ -275,18 +347,27 @@ class Engine:
             rounds += 1
             try:
                 for found in list(self.deployments.values()):
+                    if found.failed:
+                        continue
                     if isinstance(found, Deciding) and (not self.shared or found.uid in self._held):
-                        while await self.submit(partial(self._close, found)):
+                        while await self.submit(partial(self._close, found), found):
                             pass
                     if rounds % _SELDOM == 1:
                         self.pending[found.uid] = await self.submit(
                             partial(self.store.count_pending, found.uid, MOST_COUNTED)
                         )
-                        await self.submit(partial(self.store.forget, found.uid, self._now(), 5000))
+                        while await self.submit(partial(self.store.forget, found.uid, self._now(), 5000)):
+                            pass
+                if rounds % _SELDOM == 1:
+                    self._witness_due = True  # after the next transaction, and one comes with every sweep
+                if rounds % _RARELY == 0:
+                    self._settling = True  # what was closed since leaves the log as well
             except TacitError:
                 continue  # the store is away: what is due stays due
 
     def _close(self, found: Deciding) -> bool:
+        if found.failed:
+            return False
         if self.shared and not self.store.keep_lease(found.uid, self.replica, LEASE):
             return False
         return found.close_due(self._now()) > 0
@@ -342,8 +423,10 @@ class Engine:
                     self._strangers.append(row)
                 continue
             found.state, found.copies = str(state), int(copies)
+            if found.failed:
+                continue
             if isinstance(found, Deciding):
-                more |= self._hold(found, int(made), int(version))
+                more |= self._careful(found, partial(self._hold, found, int(made), int(version)))
             elif int(made) != found.made:
                 found.load()
                 found.committed()
@@ -406,6 +489,7 @@ class Engine:
             found = self.find(name)
             self.store.set_state(found.uid, state)
             found.state = state
+            found.failed = False  # whoever resumes it wants to see
             return found
 
         return await self.submit(run)
@@ -420,6 +504,7 @@ class Engine:
             chain.append(self.store, found.uid, "deleted", {"name": name}, self._now())
             del self.deployments[name]
             self._held.discard(found.uid)
+            self._queue.extend(self._aside.pop(found.uid, ()))  # to be told
             self._settling = True
 
         await self.submit(run)
@@ -432,6 +517,15 @@ class Engine:
             return found.erase(person, self._now())
 
         return await self.submit(run)
+
+
+def _refuse(waiting: Iterable[_Work], problem: Exception) -> None:
+    """Tell everybody who waits, also those who come meanwhile."""
+    works = waiting if isinstance(waiting, deque) else deque(waiting)
+    while works:
+        work = works.popleft()
+        work.failed = problem
+        _resolve(work)
 
 
 def _resolve(work: _Work) -> None:

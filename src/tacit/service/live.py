@@ -31,9 +31,13 @@ from tacit.core.slate import Slate, slate
 from tacit.core.state import leaves
 from tacit.errors import BadInput
 from tacit.noise import Source, discrete_gaussians, refill, stream, tape
+from tacit.noise.source import NORMALS
+from tacit.noise.tape import secure_normals, secure_uniforms
 
 #: A tape is laid out for at least so many numbers at a time.
 _TAPE = 256
+#: So many numbers are drawn when they are needed (14 ms of secure noise); more are drawn ahead.
+_AT_ONCE = 1000
 #: Slates are kept for so many different numbers of actions.
 _SLATES = 64
 
@@ -53,6 +57,7 @@ class Live:
         self._report = np.zeros(plan.report_size)
         self._seed = seed
         self._noise = self._source()
+        self._ahead: tuple[Floats, Floats] | None = None  # drawn before it is needed, and never read before
         self._slates: dict[int, Slate] = {}
         self._choose: Callable[..., int] | None = None  # machine code, found on first use
         self._absorb: Callable[..., int] | None = None
@@ -115,12 +120,7 @@ class Live:
             room = self._slates[rows.shape[0]] = slate(self.dim, rows.shape[0])
         draws = self.plan.draws
         if self._seed is None and (draws.choose_normals or draws.choose_uniforms):
-            refill(
-                self._noise,
-                draws.choose_normals,
-                draws.choose_uniforms,
-                self._draw if draws.choose_normals else None,
-            )
+            self._refill(draws.choose_normals, draws.choose_uniforms)
         arguments = (self.plan.params, self.published, rows, room, self._noise)
         if self._choose is None:
             self._choose = entry(choose_checked, *arguments)
@@ -170,10 +170,37 @@ class Live:
         """Load the sampler."""
         _ = self._draw
 
+    @property
+    def ready(self) -> bool:
+        """Whether a tick or a row need not wait for noise: little of it is drawn at once, much of it `draw_ahead`."""
+        return (
+            self._seed is not None
+            or len(self._noise.normals) <= _AT_ONCE
+            or self._ahead is not None
+            or self._noise.at[NORMALS] + self._normals <= len(self._noise.normals)
+        )
+
+    def draw_ahead(self) -> None:
+        """Draw the next tape: in any thread, outside of transactions. Whoever lays it out takes it whole, once."""
+        if self._ahead is None:
+            draw = self._draw or secure_normals
+            self._ahead = draw(len(self._noise.normals)), secure_uniforms(len(self._noise.uniforms))
+
+    @property
+    def _normals(self) -> int:
+        return self.plan.draws.learn_normals + self.plan.draws.first_normals
+
     def _lay_out(self) -> None:
-        draws = self.plan.draws
-        normals, uniforms = draws.learn_normals + draws.first_normals, draws.learn_uniforms + draws.first_uniforms
-        refill(self._noise, normals, uniforms, self._draw)
+        self._refill(self._normals, self.plan.draws.learn_uniforms + self.plan.draws.first_uniforms)
+
+    def _refill(self, normals: int, uniforms: int) -> None:
+        """Make sure that so many numbers can be read: what was drawn ahead first."""
+        noise, ahead = self._noise, self._ahead
+        if ahead is not None and noise.at[NORMALS] + normals > len(noise.normals):
+            self._ahead = None
+            noise.normals[:], noise.uniforms[:] = ahead
+            noise.at[:] = 0
+        refill(noise, normals, uniforms, self._draw if normals else None)
 
     def share_code(self, other: Live) -> None:
         """Use the machine code another one has found: it depends on types alone."""

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from tacit.errors import StoreRefused
 from tacit.service import chain, settings, standing
-from tacit.service.database import connect
+from tacit.service.database import connect, exists
 from tacit.service.deciding import Deciding
 from tacit.service.reporting import Reporting
-from tacit.service.sealing import Sealer, Secret
+from tacit.service.sealing import Sealer
 from tacit.service.standing import Standing
 from tacit.service.store import Deployment, Store
 from tacit.service.witness import Witness, check, tidy
@@ -37,16 +37,31 @@ def default_witness(url: str) -> Path:
     return path.with_name(path.name + ".witness")
 
 
-def open_store(url: str, *, key: bytes | None, witness: Path | None = None, fork: bool = False) -> Opened:
-    """Open or make a store: refused if it was restored or copied, unless `fork` accepts the price."""
+def open_store(
+    url: str,
+    *,
+    key: bytes | None,
+    witness: Path | None = None,
+    create: bool = True,
+    fork: bool = False,
+    anyway: bool = False,
+) -> Opened:
+    """Open or make a store: refused if it was restored or copied, unless `fork` accepts the price. A store that is what
+    its witness says is forked only `anyway`. Without `create` there must be one."""
+    if not create and not exists(url):
+        raise _none(url)
     store = Store(connect(url))
     path = default_witness(url) if witness is None else witness
     try:
         store.db.begin()
         store.prepare()
         fresh = store.meta("epoch") == "0"
+        if fresh and not create:
+            raise _none(url)
         _check_key(store, key, fresh=fresh)
-        if not fork:
+        if fork:
+            _check_fork(store, path, anyway=anyway)
+        else:
             check(store, path, fresh=fresh)
         chain.verify(store)
         opened = Opened(store, key, path)
@@ -56,6 +71,9 @@ def open_store(url: str, *, key: bytes | None, witness: Path | None = None, fork
             opened.deployments[row.name] = found
         if fork:
             _fork(opened)
+        for found in opened.deployments.values():
+            found.secret = found.secret.turned(found.made)
+            store.set_starts(found.uid, found.secret.written)
         store.set_meta("epoch", str(int(store.meta("epoch") or 0) + 1))
         store.db.commit()
         Witness.of(store).save(path)
@@ -65,6 +83,13 @@ def open_store(url: str, *, key: bytes | None, witness: Path | None = None, fork
         store.db.close()
         raise
     return opened
+
+
+def _none(url: str) -> StoreRefused:
+    where = "in that database" if "://" in url and not url.startswith("sqlite") else f"at {url}"
+    return StoreRefused(
+        f"Expected a store {where}, got none. Check --store; `tacit serve` makes a new one. Nothing was changed."
+    )
 
 
 def make(store: Store, row: Deployment, master: bytes | None) -> Standing:
@@ -90,18 +115,46 @@ def _check_key(store: Store, key: bytes | None, *, fresh: bool) -> None:
     probe.open(b"probe", stored)
 
 
-def _fork(opened: Opened) -> None:
-    """One copy more of everything, in the ledger and on the cards."""
-    store = opened.store
+def _check_fork(store: Store, path: Path, *, anyway: bool) -> None:
+    """A fork costs privacy for good: only where the store is refused without it, or the operator knows of a copy. And
+    it writes a witness: never over that of another store."""
+    seen = _seen(path)
+    own = {store.meta("id"), *json.loads(store.meta("before") or "[]")}
+    if seen is not None and not own & {seen.store, *seen.before}:
+        raise StoreRefused(
+            f"Expected the witness of this store at {path}, or none, got that of another store. Give each store a "
+            "witness of its own with --witness. Nothing was changed."
+        )
     try:
-        seen = Witness.load(opened.witness)
+        check(store, path, fresh=False)
+    except StoreRefused:
+        return
+    if not anyway:
+        raise StoreRefused(
+            "Expected a store that was restored or copied, got the one that its witness has seen last: a fork would "
+            "raise what its people are told for nothing. If a copy of it has gone on elsewhere, use --anyway. Nothing "
+            "was changed."
+        )
+
+
+def _seen(path: Path) -> Witness | None:
+    try:
+        return Witness.load(path)
     except StoreRefused:  # a file that is no witness: that it is none is what is being accepted
-        seen = None
+        return None
+
+
+def _fork(opened: Opened) -> None:
+    """One copy more of everything, in the ledger and on the cards. What a restored store does not know of, its witness
+    may: it is one more than either has counted."""
+    store, seen = opened.store, _seen(opened.witness)
+    known = json.loads(store.meta("copies") or "{}")
+    if seen is not None:
+        known = {uid: max(known.get(uid, 1), seen.copies.get(uid, 1)) for uid in {**known, **seen.copies}}
     for found in opened.deployments.values():
-        copies = found.copies + 1
-        starts = [*found.secret.starts, found.made]
-        store.set_copies(found.uid, copies, json.dumps(starts))
-        found.copies, found.secret = copies, Secret(found.secret.root, starts)
+        copies = known[found.uid] = max(found.copies, known.get(found.uid, 1)) + 1
+        store.set_copies(found.uid, copies)
+        found.copies = copies
         guarantee = found.guarantee
         facts = {
             "copies": copies,
@@ -111,6 +164,11 @@ def _fork(opened: Opened) -> None:
         }
         chain.append(store, found.uid, "forked", facts, time.time())
     # Whoever went on elsewhere keeps the old id: the two stores are told apart from now on.
+    before = [*json.loads(store.meta("before") or "[]"), store.meta("id")]
+    if seen is not None:
+        before = [*seen.before, seen.store, *before]
+    store.set_meta("copies", json.dumps(known))
+    store.set_meta("before", json.dumps(list(dict.fromkeys(before))))
     store.set_meta("id", secrets.token_hex(16))
     epoch = max(int(store.meta("epoch") or 0), 0 if seen is None else seen.epoch)
     store.set_meta("epoch", str(epoch))

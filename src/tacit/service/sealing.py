@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import math
 import os
 import secrets
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tacit.core.decisions import identity_of, number_of
 from tacit.core.sealed import KEY, check_key
@@ -28,6 +30,8 @@ _NONCE = 12
 _OPEN, _SEALED = b"\x00", b"\x01"
 #: Bytes of a keyed hash: of a person, a client's key, a reward.
 TOKEN = 16
+#: Keys of ids that are remembered: one for every start between which there were decisions.
+_MOST_STARTS = 1000
 
 
 def read_key(path: Path | None) -> bytes | None:
@@ -98,30 +102,49 @@ class Secret:
     """The secret of one deployment: what ids are made of, and what persons, client keys, chosen actions and rewards
     are hashed with."""
 
-    def __init__(self, root: bytes, starts: Sequence[int] = (0,)) -> None:
+    def __init__(self, root: bytes, starts: Sequence[Sequence[Any]]) -> None:
         self.root = root
-        self.starts = tuple(starts)
+        #: With which decision each key of ids began, and the name of that key.
+        self.starts = tuple((int(start), str(name)) for start, name in starts)
         self._people, self._keys, self._rewards, self._actions = (
             self._derived(what) for what in (b"people", b"keys", b"rewards", b"actions")
         )
-        # A fork turns to a new key: its ids must not be taken for those of whoever went on elsewhere.
-        self._ids = [self._derived(b"ids %d" % place) for place in range(len(self.starts))]
+        self._ids = [self._derived(b"ids " + name.encode()) for _, name in self.starts]
+        self.written = json.dumps(self.starts)
 
     def _derived(self, purpose: bytes) -> bytes:
         return hashlib.blake2b(purpose, key=self.root, digest_size=32).digest()
 
     @classmethod
     def new(cls) -> Secret:
-        return cls(secrets.token_bytes(32))
+        return cls(secrets.token_bytes(32), [(0, secrets.token_hex(8))])
+
+    @classmethod
+    def read(cls, root: bytes, starts: str) -> Secret:
+        """With the starts as `written`."""
+        return cls(root, json.loads(starts))
+
+    def turned(self, made: int) -> Secret:
+        """With a new key for the ids from decision `made` on.
+
+        A store that was copied and goes on must not give the ids that were given elsewhere: a late reward would close
+        somebody else's decision. So every start turns to a new key. Keys of which no decision was made are replaced,
+        and the oldest are forgotten, with their decisions.
+        """
+        kept = [one for one in self.starts if one[0] < made][-(_MOST_STARTS - 1) :]
+        return Secret(self.root, [*kept, (made, secrets.token_hex(8))])
 
     def identity(self, number: int) -> str:
-        """The id of the decision of this number: it tells nothing about it."""
-        return identity_of(self._ids[-1], number)
+        """The id of the decision of this number: it tells nothing about it, and stays the same for ever."""
+        place = len(self.starts) - 1
+        while place and self.starts[place][0] > number:
+            place -= 1
+        return identity_of(self._ids[place], number)
 
     def number(self, identity: str) -> int | None:
         """The number of the decision of this id; None if no id of this deployment looks like that."""
         end: float = math.inf
-        for key, start in zip(reversed(self._ids), reversed(self.starts), strict=True):
+        for key, (start, _) in zip(reversed(self._ids), reversed(self.starts), strict=True):
             found = number_of(key, identity)
             if found is not None and start <= found < end:
                 return found
@@ -136,10 +159,12 @@ class Secret:
         """What is kept of a client's key."""
         return self._hash(self._keys, key.encode("utf-8", "surrogatepass"))
 
-    def action(self, number: int, action: str) -> bytes:
-        """What is kept of the id of the action chosen by the decision of this number: enough to find it again, and
-        another for the same action elsewhere."""
-        return self._hash(self._actions, struct.pack("<Q", number) + action.encode("utf-8", "surrogatepass"))
+    def choice(self, number: int, person: bytes | None, action: str) -> bytes:
+        """What is kept under a client's key of whose decision it was and which action it chose: enough to find it
+        again, and another for the same action elsewhere."""
+        whose = b"" if person is None else person
+        data = struct.pack("<QQ", number, len(whose)) + whose + action.encode("utf-8", "surrogatepass")
+        return self._hash(self._actions, data)
 
     def reward(self, number: int, value: float) -> bytes:
         """What is kept of a reward: enough to tell the same one from another."""

@@ -110,11 +110,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def open_for(serving: Serving, *, fork: bool = False) -> Opened:
-    """The store of these settings."""
+def open_for(serving: Serving, *, create: bool = True, fork: bool = False, anyway: bool = False) -> Opened:
+    """The store of these settings: see `open_store`."""
     key = read_key(None if serving.key_file is None else Path(serving.key_file))
     witness = None if serving.witness is None else Path(serving.witness)
-    return open_store(serving.store, key=key, witness=witness, fork=fork)
+    return open_store(serving.store, key=key, witness=witness, create=create, fork=fork, anyway=anyway)
 
 
 def run(serving: Serving, started: Started) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
-from tacit.errors import UnknownDeployment
+from tacit.errors import DeploymentFailed, UnknownDeployment
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 from tacit.service import chain, settings
@@ -30,7 +29,7 @@ def add(store: Store, name: str, asked: settings.Asked, master: bytes | None, ui
         made=0,
         version=0,
         copies=1,
-        starts="[0]",
+        starts=secret.written,
     )
     store.add_deployment(row)
     private = plan.guarantee.private
@@ -63,10 +62,11 @@ class Standing:
         settings.check_planned(self.plan, row.planned, row.name)
         self.takes = settings.takes(self.config)
         self.sealer = sealer
-        self.secret = Secret(sealer.open(b"secret", row.secret), json.loads(row.starts))
+        self.secret = Secret.read(sealer.open(b"secret", row.secret), row.starts)
         self.in_order = settings.in_order(self.config)
         self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
         self.released_at = row.created
+        self.failed = False  #: it stands still, since it has raised what nobody expected
 
     # What the engine calls ----------------------------------------------------------------------------------------
 
@@ -93,6 +93,11 @@ class Standing:
         """Refuse whatever waited behind the deletion: what it would write down nobody would ever read."""
         if self.state == "deleted":
             raise UnknownDeployment("Expected the name of a deployment, got one that was deleted meanwhile.")
+        if self.failed:
+            raise DeploymentFailed(
+                f"Expected a deployment that works, got {self.name}, which failed at something it has learned or was "
+                "asked: the log says where. Resume it to try once more, or delete it. Nothing was changed."
+            )
 
     # What it is ---------------------------------------------------------------------------------------------------
 

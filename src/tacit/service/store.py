@@ -36,7 +36,8 @@ _TABLES = (
     """CREATE TABLE IF NOT EXISTS client_keys (
         uid TEXT, token BLOB, number BIGINT NOT NULL, answer BLOB NOT NULL, until DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (uid, token))""",
-    "CREATE INDEX IF NOT EXISTS client_keys_until ON client_keys (until)",
+    "CREATE INDEX IF NOT EXISTS client_keys_of ON client_keys (uid, until)",
+    "CREATE INDEX IF NOT EXISTS client_keys_number ON client_keys (uid, number)",
     """CREATE TABLE IF NOT EXISTS people (
         uid TEXT, token BLOB, rounds BIGINT NOT NULL, segment BIGINT NOT NULL, PRIMARY KEY (uid, token))""",
     "CREATE TABLE IF NOT EXISTS reports (uid TEXT, id BLOB, stage BIGINT NOT NULL, PRIMARY KEY (uid, id))",
@@ -48,6 +49,9 @@ _TABLES = (
     """CREATE TABLE IF NOT EXISTS leases (
         uid TEXT PRIMARY KEY, holder TEXT NOT NULL, until DOUBLE PRECISION NOT NULL)""",
 )
+
+#: Characters at the end of `starts` that no two of them have in common.
+END = 20
 
 #: Whatever belongs to a deployment and goes with it. The ledger stays.
 _OWNED = ("leaves", "views", "pending", "closed", "client_keys", "people", "reports", "leases")
@@ -66,7 +70,7 @@ class Deployment(NamedTuple):
     made: int
     version: int
     copies: int
-    starts: str  #: with which decision each copy began, as JSON
+    starts: str  #: with which decision each key of ids began, as JSON
 
 
 class Pending(NamedTuple):
@@ -148,18 +152,28 @@ class Store:
     def set_state(self, uid: str, state: str) -> None:
         self.db.run("UPDATE deployments SET state = ? WHERE uid = ?", (state, uid))
 
-    def set_copies(self, uid: str, copies: int, starts: str) -> None:
-        self.db.run("UPDATE deployments SET copies = ?, starts = ? WHERE uid = ?", (copies, starts, uid))
+    def set_copies(self, uid: str, copies: int) -> None:
+        self.db.run("UPDATE deployments SET copies = ? WHERE uid = ?", (copies, uid))
+
+    def set_starts(self, uid: str, starts: str) -> None:
+        self.db.run("UPDATE deployments SET starts = ? WHERE uid = ?", (starts, uid))
+
+    def starts(self, uid: str) -> str | None:
+        row = self.db.one("SELECT starts FROM deployments WHERE uid = ?", (uid,))
+        return None if row is None else str(row[0])
 
     def set_made(self, uid: str, made: int) -> None:
         self.db.run("UPDATE deployments SET made = ? WHERE uid = ?", (made, uid))
 
-    def next_number(self, uid: str) -> int:
-        """The number of a new decision, counted across replicas."""
-        row = self.db.one("UPDATE deployments SET made = made + 1 WHERE uid = ? RETURNING made", (uid,))
+    def next_number(self, uid: str) -> tuple[int, str]:
+        """The number of a new decision, counted across replicas (PostgreSQL), and the end of the starts there are: a
+        name that tells whether there are new ones."""
+        row = self.db.one(
+            f"UPDATE deployments SET made = made + 1 WHERE uid = ? RETURNING made, RIGHT(starts, {END})", (uid,)
+        )
         if row is None:
             raise UnknownDeployment("Expected the name of a deployment, got one that was deleted meanwhile.")
-        return int(row[0]) - 1
+        return int(row[0]) - 1, str(row[1])
 
     def standing(self) -> list[Row]:
         """uid, state, made, version and copies of every deployment: what replicas watch."""
@@ -236,11 +250,8 @@ class Store:
         return 0 if row is None else int(row[0])
 
     def blank(self, uid: str, number: int, record: bytes) -> None:
-        """Replace what is remembered of a decision, and whose it is."""
-        self.db.run(
-            "UPDATE pending SET record = ?, person = NULL, reward = NULL WHERE uid = ? AND number = ?",
-            (record, uid, number),
-        )
+        """Replace what is remembered of a decision."""
+        self.db.run("UPDATE pending SET record = ?, reward = NULL WHERE uid = ? AND number = ?", (record, uid, number))
 
     def closed(self, uid: str, number: int) -> Closed | None:
         row = self.db.one("SELECT how, tag FROM closed WHERE uid = ? AND number = ?", (uid, number))
@@ -254,18 +265,20 @@ class Store:
         )
         return found == 1
 
-    def forget(self, uid: str, now: float, most: int) -> None:
-        """Remove what was kept only to recognise repeats, once its time is over: the oldest first."""
-        self.db.run(
+    def forget(self, uid: str, now: float, most: int) -> bool:
+        """Remove what was kept only to recognise repeats, once its time is over: the oldest first, up to so many of a
+        kind. Whether there may be more."""
+        closed = self.db.run(
             "DELETE FROM closed WHERE uid = ? AND until <= ? AND number IN "
             "(SELECT number FROM closed WHERE uid = ? ORDER BY number LIMIT ?)",
             (uid, now, uid, most),
         )
-        self.db.run(
+        keys = self.db.run(
             "DELETE FROM client_keys WHERE uid = ? AND token IN "
-            "(SELECT token FROM client_keys WHERE until <= ? ORDER BY until LIMIT ?)",
-            (uid, now, most),
+            "(SELECT token FROM client_keys WHERE uid = ? AND until <= ? ORDER BY until LIMIT ?)",
+            (uid, uid, now, most),
         )
+        return most in (closed, keys)
 
     def client_key(self, uid: str, token: bytes) -> tuple[int, bytes, float] | None:
         row = self.db.one("SELECT number, answer, until FROM client_keys WHERE uid = ? AND token = ?", (uid, token))

@@ -1,15 +1,18 @@
 """A witness outside the store: it remembers how far the store had come, so that a restored one is recognised.
 
-The file holds the store's id, the server's identity, the epoch (which grows with every start) and the head of the
-ledger. It is written after the store, so a crash in between leaves it behind, which is harmless; it is never ahead of
-an honest store. A restore that rolls back the file too cannot be seen: docs/what-voids-the-promise.md.
+The file holds the store's id and the ids it had before forks, the server's identity, the epoch (which grows with every
+start), the head of the ledger, how many decisions each deployment has made, and of how many copies it is known to be
+one. It is written after the store, when the ledger has grown and every few seconds, so a crash in between leaves it
+behind, which is harmless; it is never ahead of an honest store. A restore that rolls back the file too cannot be seen:
+docs/what-voids-the-promise.md.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tacit.core.sealed import write
@@ -34,12 +37,24 @@ class Witness:
     epoch: int
     seq: int
     head: str
+    made: Mapping[str, int] = field(default_factory=dict)  # by deployment
+    copies: Mapping[str, int] = field(default_factory=dict)  # by deployment, where a fork has made more than one
+    before: tuple[str, ...] = ()  # ids that the store had before it was forked
 
     @classmethod
     def of(cls, store: Store) -> Witness:
         """The witness of the store as it is now."""
         seq, head = store.head()
-        return cls(store.meta("id") or "", store.db.identity(), int(store.meta("epoch") or 0), seq, head)
+        return cls(
+            store.meta("id") or "",
+            store.db.identity(),
+            int(store.meta("epoch") or 0),
+            seq,
+            head,
+            {str(uid): int(made) for uid, _, made, _, _ in store.standing()},
+            json.loads(store.meta("copies") or "{}"),
+            tuple(json.loads(store.meta("before") or "[]")),
+        )
 
     def save(self, path: Path) -> None:
         write(path, json.dumps(asdict(self), indent=1).encode())
@@ -54,9 +69,16 @@ class Witness:
         try:
             found = json.loads(text)
             return cls(
-                str(found["store"]), str(found["server"]), int(found["epoch"]), int(found["seq"]), str(found["head"])
+                str(found["store"]),
+                str(found["server"]),
+                int(found["epoch"]),
+                int(found["seq"]),
+                str(found["head"]),
+                {str(uid): int(made) for uid, made in found["made"].items()},
+                {str(uid): int(copies) for uid, copies in found["copies"].items()},
+                tuple(str(one) for one in found["before"]),
             )
-        except (ValueError, KeyError, TypeError):
+        except (AttributeError, ValueError, KeyError, TypeError):
             raise StoreRefused(
                 f"Expected a witness in {path}, got a file that is none. It was changed; put the right one back, or "
                 "accept a fork with `tacit ledger fork`."
@@ -85,6 +107,11 @@ def check(store: Store, path: Path, *, fresh: bool) -> None:
             f"Expected a store that is as old as its witness at {path}, got an empty one: the store was removed or "
             f"replaced. {_FORK} To begin anew, remove the witness as well."
         )
+    if now.store in seen.before:
+        raise StoreRefused(
+            f"Expected the store that the witness at {path} has seen, got it as it was before a fork: it was restored "
+            f"from a copy. {_FORK}"
+        )
     if seen.store != now.store:
         raise StoreRefused(
             f"Expected the store that the witness at {path} belongs to, got another one. Give each store a witness of "
@@ -98,4 +125,10 @@ def check(store: Store, path: Path, *, fresh: bool) -> None:
         raise StoreRefused(
             f"Expected a store at epoch {seen.epoch} with {seen.seq} ledger entries or more, got epoch {now.epoch} "
             f"with {now.seq}, or other entries: it was restored from a copy. {_FORK}"
+        )
+    behind = [uid for uid, made in now.made.items() if made < seen.made.get(uid, 0)]
+    if behind:
+        raise StoreRefused(
+            f"Expected a store with all the decisions that its witness at {path} has seen, got one with fewer in "
+            f"{len(behind)} of {len(now.made)} deployments: it was restored from a copy. {_FORK}"
         )

@@ -13,6 +13,7 @@ from tacit.errors import (
     AlreadyClosed,
     BadInput,
     BadMessage,
+    DeploymentFailed,
     HorizonSpent,
     Paused,
     PrivacyRefusal,
@@ -42,6 +43,7 @@ _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
     (Paused, 409, "paused"),
     (HorizonSpent, 409, "horizon_spent"),
     (PrivacyRefusal, 403, "privacy_refusal"),
+    (DeploymentFailed, 503, "failed"),
     (StoreUnavailable, 503, "unavailable"),
 )
 #: Where, in the words of msgspec: names of fields and numbers of places, which are ours.

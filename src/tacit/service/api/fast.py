@@ -54,14 +54,15 @@ async def decided(engine: Engine, found: Deciding, ask: types.Ask) -> tuple[bool
     rows = found.check(None if actions is None else [action.features for action in actions])
     if ids is not None and len(set(ids)) < len(ids):
         raise BadInput("Expected actions with ids of their own, got the same id twice. Send every action once.")
-    made: Decided = await engine.submit(partial(found.decide, Wanted(rows, ask.person, ask.key, ids), engine.now()))
+    wanted = Wanted(rows, ask.person, ask.key, ids)
+    made: Decided = await engine.submit(partial(found.decide, wanted, engine.now()), found)
     action = str(made.index) if ids is None else ids[made.index]
     return made.repeated, types.Decision(made.decision, action, made.index, made.view)
 
 
 async def rewarded(engine: Engine, found: Deciding, identity: str, value: float) -> types.Rewarded:
     """A reward, durable."""
-    return types.Rewarded(identity, await engine.submit(partial(found.reward, identity, value, engine.now())))
+    return types.Rewarded(identity, await engine.submit(partial(found.reward, identity, value, engine.now()), found))
 
 
 class Fast:

@@ -71,7 +71,7 @@ def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
         policy=found.config.slug,
         trust=found.config.trust.value,
         takes=found.takes,
-        state=found.state,
+        state="failed" if found.failed else found.state,
         learning=found.learning,
         why_not=found.why_not,
         dim=found.dim,
@@ -420,7 +420,7 @@ async def report(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) ->
     """A noised report, as docs/protocol.md describes it. It may be sent again, and counts once."""
     engine = engine_of(request)
     found = _reporting(engine, name)
-    return types.Taken(await engine.submit(partial(found.receive, data)))
+    return types.Taken(await engine.submit(partial(found.receive, data), found))
 
 
 @post(
@@ -436,7 +436,7 @@ async def batch(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> 
     """A batch of sealed reports, mixed by `tacit shuffle`."""
     engine = engine_of(request)
     found = _reporting(engine, name)
-    return types.Taken(await engine.submit(partial(found.receive_batch, data)))
+    return types.Taken(await engine.submit(partial(found.receive_batch, data), found))
 
 
 V1 = Router(
