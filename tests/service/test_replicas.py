@@ -181,6 +181,29 @@ def test_when_the_database_goes_the_service_says_so_and_comes_back(pair, server)
     audited(folder, url, [book])
 
 
+def test_replicas_go_on_when_the_store_is_forked_or_another_is_started_beside_them(server, tmp_path):
+    """Both turn to a new key of ids, which those who are serving must follow."""
+    url = server.database()
+    with replicas(tmp_path, url) as services:
+        services[0].create("every")
+        known(services, "every")
+        path, rewards = "/v1/deployments/every/decisions", []
+        for turn in range(3):
+            for number, one in enumerate(services):
+                ask = {"actions": ACTIONS, "key": f"{turn}-{number}"}
+                status, made = one.ask("POST", path, ask)
+                assert status == 201
+                other = services[1 - number]
+                assert other.ask("POST", path, ask)[1]["decision"] == made["decision"]
+                rewards.append((other, made["decision"]))
+            copy = tmp_path / f"witness-of-turn-{turn}"
+            shutil.copy(tmp_path / "witness-0", copy)
+            open_store(url, key=None, witness=copy, fork=turn == 1, anyway=turn == 1).store.db.close()
+        for one, decision in rewards:
+            assert one.ask("PUT", f"{path}/{decision}/reward", {"value": 0.5})[0] == 200
+        poll(lambda: services[0].ask("GET", "/v1/deployments/every")[1]["copies"] == 2)
+
+
 # The one that learns dies ---------------------------------------------------------------------------------------------
 
 

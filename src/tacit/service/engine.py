@@ -93,6 +93,7 @@ class Engine:
         self._strangers: list[Deployment] = []  # what other replicas have made, and this one does not know yet
         self._meeting: dict[str, asyncio.Task[None]] = {}
         self._settling = self._witness_due = False
+        self._told: Witness | None = None  # what the witness was told last
         self._drawing: dict[str, asyncio.Task[None]] = {}
         self._aside: dict[str, deque[_Work]] = {}  # by deployment: what waits for its noise
         self.available = True
@@ -306,7 +307,10 @@ class Engine:
 
     def _tell_witness(self) -> None:
         self.store.grown = self._witness_due = False
-        Witness.of(self.store).save(self._opened.witness)
+        now = Witness.of(self.store)
+        if now != self._told:
+            now.save(self._opened.witness)
+            self._told = now
 
     # Noise --------------------------------------------------------------------------------------------------------
 
