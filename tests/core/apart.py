@@ -229,6 +229,7 @@ class ShuffleExample(Policy):
     scale: float = option("noise of a single report, if it has its own", 0.5)
     grid: int = option("steps per unit", 10)
     ones: int = option("random ones", 8)
+    horizon: int | None = option("reports at most", None)
 
     @classmethod
     def examples(cls, dim):
@@ -246,6 +247,8 @@ class ShuffleExample(Policy):
             report_size=self.dim + 1 + self.ones,
             event=event,
             guarantee=Guarantee.priced(event, trust=self.trust, protects=self.protects, unit=Unit.round(), delta=0.1),
+            limit=self.horizon,
+            limit_hint="start anew.",
             draws=Draws(learn_normals=self.dim + 1, learn_uniforms=self.dim * (1 + self.ones)),
             report=Reported(
                 kind=self.sends,

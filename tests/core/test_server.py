@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit._kernel import implementation, implements, kernel
+from tacit.core.contract import contract_of
 from tacit.core.messages import write
 from tacit.core.server import Server
 from tacit.core.verbs import absorb, choose, encode, release
@@ -224,6 +225,26 @@ def test_the_end_of_the_plan_is_the_end_of_the_server():
     with pytest.raises(HorizonSpent, match="All 3 reports are learned; start anew"):
         server.receive(last)
     assert contents(server) == before
+
+
+def test_a_horizon_that_cuts_a_batch_in_two_ends_with_the_last_whole_one():
+    config = ShuffleExample(dim=DIM, horizon=10)
+    server, shuffler = config.server(), config.shuffler()
+    for stage in range(3):
+        for report in reports_of(config, 4, seed=stage + 1, stage=stage):
+            shuffler.add(report)
+        if stage < 2:
+            server.receive_batch(shuffler.batch())
+    before = contents(server)
+    with pytest.raises(
+        HorizonSpent, match="All 8 reports that fit into batches of 4 within a horizon of 10 are learned; start"
+    ):
+        server.receive_batch(shuffler.batch())
+    assert contents(server) == before
+    for horizon, most in ((8, 8), (11, 8), (12, 12), (None, None)):
+        contract = contract_of(ShuffleExample(dim=DIM, horizon=horizon))
+        assert contract.most == most
+        assert most is None or (contract.spent(most // 4 - 1) is None and contract.spent(most // 4) is not None)
 
 
 # Repeats ------------------------------------------------------------------------------------------------------------

@@ -158,6 +158,27 @@ class Contract:
             delta=None if one.theorem is not None else one.delta,  # a theorem has a δ of its own
         )
 
+    # How long it lasts ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def most(self) -> int | None:
+        """Reports that are learned at most; None: no end. Batches are learned whole or not at all, so of a horizon that
+        is no multiple of the batch the rest is never learned."""
+        limit, batch = self.plan.limit, self.report.batch or 1
+        return None if limit is None else limit // batch * batch
+
+    def spent(self, stage: int) -> str | None:
+        """Why a server at this stage learns nothing more, if so: stages count reports, or batches."""
+        most, batch = self.most, self.report.batch
+        if most is None or stage * (batch or 1) < most:
+            return None
+        within = (
+            ""
+            if most == self.plan.limit
+            else f" that fit into batches of {batch:,} within a horizon of {self.plan.limit:,}"
+        )
+        return f"All {most:,} reports{within} are learned; {self.plan.limit_hint}"
+
     # Messages ---------------------------------------------------------------------------------------------------
 
     def view_message(self, stage: int, view: Any) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Server:
                     "Expected a report that has not come before, got one that was taken already. Nothing was changed; "
                     "the first one counted."
                 )
-            self._refuse_spent(1)
+            self._refuse_spent()
             self._learn(found.values)
             self._order.append(found.identity)
             self._taken.add(found.identity)
@@ -126,15 +126,14 @@ class Server:
 
     def receive_batch(self, batch: dict[str, Any] | str | bytes) -> None:
         """Learn from a batch, as the shuffler wrote it. One that is refused, for whatever reason, changes nothing."""
-        size = self._contract.report.batch
-        if size is None:
+        if self._contract.report.batch is None:
             raise BadInput(
                 f"Expected single reports, got a batch: {self.config.slug} has no shuffler. Give reports to receive."
             )
         stage, rows = self._contract.read_batch(batch)
         with self._lock:
             self._refuse_stage(stage, "batches", 0)
-            self._refuse_spent(size)
+            self._refuse_spent()
             self._learn(*rows)
 
     def _learn(self, *rows: Floats) -> None:
@@ -165,10 +164,10 @@ class Server:
                 "whether this came before. Nothing was changed; see the new view first."
             )
 
-    def _refuse_spent(self, reports: int) -> None:
-        plan, taken = self._contract.plan, self._stage * (self._contract.report.batch or 1)
-        if plan.limit is not None and taken + reports > plan.limit:
-            raise HorizonSpent(f"All {plan.limit:,} reports are learned; {plan.limit_hint}")
+    def _refuse_spent(self) -> None:
+        spent = self._contract.spent(self._stage)
+        if spent is not None:
+            raise HorizonSpent(spent)
 
     def __repr__(self) -> str:
         return f"<Server of {self.config!r}: stage {self._stage:,}>"

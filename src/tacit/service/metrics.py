@@ -30,7 +30,7 @@ class Metrics:
             "tacit_view_version": "Version of the published view",
             "tacit_view_age_seconds": "Age of the published view",
             "tacit_learning": "1 while the deployment learns, 0 once its horizon is spent",
-            "tacit_rounds_left": "Rounds until the horizon is spent",
+            "tacit_rounds_left": "Rounds, or reports, that are still learned from",
             "tacit_epsilon": "Accounted epsilon, all known copies together",
             "tacit_pending": "Open decisions (not covered by the guarantee)",
             "tacit_holds_lease": "1 if this process holds the lease",

@@ -119,7 +119,7 @@ class Reporting(Standing):
                 "Expected a report that has not come before, got one that was taken already. Nothing was changed; the "
                 "first one counted."
             )
-        self.server._refuse_spent(1)
+        self.server._refuse_spent()
         self.store.add_report(self.uid, found.identity, self.server.stage + 1)
         self.server._learn(found.values)
         self.store.forget_reports(self.uid, self.server.stage - MEMORY)
@@ -156,6 +156,15 @@ class Reporting(Standing):
     @property
     def clock(self) -> int:
         return self.server.stage * (self.contract.report.batch or 1)
+
+    @property
+    def limit(self) -> int | None:
+        return self.contract.most
+
+    @property
+    def why_not(self) -> str | None:
+        spent = self.contract.spent(self.server.stage)
+        return None if spent is None else f"{spent} Until then devices choose by the last view."
 
     def notes(self) -> tuple[str, ...]:
         return (

@@ -117,8 +117,18 @@ class Standing:
         return max(0, self.version - 1)
 
     @property
+    def limit(self) -> int | None:
+        """Ticks of that clock after which nothing is learned; None: no end."""
+        return self.plan.limit
+
+    @property
     def learning(self) -> bool:
-        return self.plan.limit is None or self.clock < self.plan.limit
+        return self.limit is None or self.clock < self.limit
+
+    @property
+    def rounds_left(self) -> int | None:
+        """Ticks that are still learned from; None: no end."""
+        return None if self.limit is None else max(0, self.limit - self.clock)
 
     @property
     def why_not(self) -> str | None:

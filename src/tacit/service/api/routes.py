@@ -64,7 +64,7 @@ def engine_of(request: Asking) -> Engine:
 
 def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
     """A deployment for whoever may see it."""
-    guarantee, promise, plan = found.guarantee, found.config.promise, found.plan
+    guarantee, promise = found.guarantee, found.config.promise
     listed = found.config.fixed_actions
     return types.Summary(
         name=found.name,
@@ -79,7 +79,7 @@ def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
         view=found.version,
         view_age_seconds=round(max(0.0, engine.now() - found.released_at), 3),
         decisions=found.made,
-        rounds_left=None if plan.limit is None else max(0, plan.limit - found.clock),
+        rounds_left=found.rounds_left,
         releases=found.releases,
         epsilon=finite_epsilon(guarantee),
         delta=guarantee.delta if guarantee.private else None,
