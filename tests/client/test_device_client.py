@@ -18,11 +18,12 @@ from tacit.errors import (
     BadCheckpoint,
     BadInput,
     BadMessage,
+    HorizonSpent,
     LimitReached,
     ServiceConflict,
     ServiceUnavailable,
 )
-from tests.core.apart import DIM, LocalExample, ShuffleExample, actions
+from tests.core.apart import DIM, LocalExample, ShuffleExample, actions, reports_of
 
 from .pretending import NAME, URL, Pretended, error
 
@@ -165,6 +166,45 @@ def test_what_is_no_report_is_neither_counted_nor_sent(service, tmp_path):
     assert device.made == 0
     assert not (tmp_path / "made.json").exists()
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".lock"]
+
+
+def test_a_service_that_learns_nothing_more_costs_nobody_a_report(tmp_path):
+    config = LocalExample(dim=DIM, person_rounds=3, horizon=2)
+    service, path = Pretended(config), tmp_path / "made.json"
+
+    def device(**options):
+        return tacit.DeviceClient(config, URL, NAME, transport=service.transport, **options)
+
+    late = device(made_file=path)
+    late.choose(OFFERED)
+    for _ in range(2):
+        device().report(OFFERED[0], 0.5)
+    before = len(service.asked)
+    # What the view does not say yet the service does: the first is lost, and no other.
+    service.refuse(1, error(409, "horizon_spent", "All 2 reports are learned; start anew."))
+    with pytest.raises(ServiceConflict, match="All 2 reports"):
+        late.report(OFFERED[0], 0.5)
+    for one in (late, late, device(made_file=path)):
+        with pytest.raises(HorizonSpent, match=r"Nothing was reported or counted; go on choosing\. All 2 reports are"):
+            one.report(OFFERED[0], 0.5)
+        assert 0 <= one.choose(OFFERED) < len(OFFERED)
+    assert json.loads(path.read_text())["made"] == 1
+    assert [name for _, name in asked(service)[before:]] == ["reports", "contract", "view"]
+
+
+def test_a_report_looks_at_a_new_view_when_the_last_one_is_old():
+    """Rewards come late: by then the service may have stopped learning, or begun anew."""
+    config = LocalExample(dim=DIM, person_rounds=3, horizon=2)
+    service = Pretended(config)
+    device = tacit.DeviceClient(config, URL, NAME, refresh=0.0, transport=service.transport)
+    device.choose(OFFERED)
+    for report in reports_of(config, 2):
+        service.server.receive(report)
+    with pytest.raises(HorizonSpent):
+        device.report(OFFERED[0], 0.5)
+    service.server = config.server()
+    device.report(OFFERED[0], 0.5)
+    assert (device.made, service.server.stage) == (1, 1)
 
 
 # The count ----------------------------------------------------------------------------------------------------------

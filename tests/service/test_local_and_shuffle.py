@@ -17,7 +17,7 @@ import tacit
 from tacit.client import device as device_module
 from tacit.client.clients import AsyncClient
 from tacit.core.sealed_reports import SealedShuffler, seal_report
-from tacit.errors import ServiceConflict
+from tacit.errors import HorizonSpent
 from tacit.service import reporting
 from tacit.shuffling.app import App
 from tacit.shuffling.mixing import Mixing
@@ -92,9 +92,14 @@ def test_reports_make_the_same_server_as_in_one_process_also_across_a_restart(se
         for content in sent:
             answer = service.http.post(f"{path}/reports", content=content, headers={"Content-Type": "application/json"})
             refused(answer, 409, "repeated_report")
-        with pytest.raises(ServiceConflict) as caught:
-            report_of(service, "phones", LOCAL, 12)
-        assert caught.value.code == "horizon_spent"
+        late = LOCAL.device()
+        late.see(service.http.get(f"{path}/view").json())
+        refused(service.ask("POST", f"{path}/reports", late.report(OFFERED[0][0], 0.5)), 409, "horizon_spent")
+        with tacit.DeviceClient(LOCAL, service.url, "phones") as device:
+            device.choose(OFFERED[12])
+            with pytest.raises(HorizonSpent, match="Nothing was reported or counted"):
+                device.report(OFFERED[12][0], 0.5)
+            assert (device.made, device.unsent) == (0, 0)
         same_as(service, path, plain)
         shown = service.show("phones")
         assert (shown["decisions"], shown["learning"], shown["rounds_left"]) == (12, False, 0)
@@ -232,3 +237,40 @@ def test_the_service_takes_sealed_batches_and_nothing_less(service):
         assert service.ask("POST", f"{path}/batches", batch).json() == {"stage": 1}
         refused(service.ask("POST", f"{path}/batches", batch), 409, "stale_report")
         assert service.show("strict")["decisions"] == 1
+
+
+def test_learning_ends_with_the_last_batch_that_fits_and_nobody_reports_for_nothing(service):
+    """A horizon of ten reports has two batches of four: the two that are left over are never learned."""
+    config = tacit.ShuffleLinUCB(dim=DIM, epsilon=10.0, delta=0.1, horizon=10, batch=BATCH)
+    with deployed(service, "short", config) as path, shuffling(service, "short", config) as url:
+        shown = service.show("short")
+        assert (shown["learning"], shown["rounds_left"], shown["why_not"]) == (True, 8, None)
+        for person in range(2 * BATCH):
+            report_of(service, "short", config, person, shuffler=url)
+            if person % BATCH == BATCH - 1:
+                until(lambda: service.show("short")["decisions"] == (person + 1) // BATCH)  # noqa: B023
+        until(lambda: httpx.get(f"{url}/health").status_code == 503)
+        told = httpx.get(f"{url}/health").json()
+        assert (told["ready"], told["stage"]) == (False, 2)
+        assert "All 8 reports" in told["why_not"]
+        shown = service.show("short")
+        assert (shown["learning"], shown["rounds_left"], shown["decisions"]) == (False, 0, 2)
+        assert "All 8 reports that fit into batches of 4 within a horizon of 10 are learned" in shown["why_not"]
+        metrics = service.http.get("/metrics").text
+        assert 'tacit_learning{deployment="short"} 0.0' in metrics
+        assert 'tacit_rounds_left{deployment="short"} 0.0' in metrics
+        # The shuffler takes nothing, the service neither, and a device makes nothing.
+        key, late = service.http.get(f"{path}/contract").json()["sealing_key"], SealedShuffler(config, stage=2)
+        for person in range(BATCH):
+            device = config.device()
+            device.see(service.http.get(f"{path}/view").json())
+            sealed = seal_report(config, device.report(OFFERED[person][0], 0.5), key)
+            refused(httpx.post(f"{url}/v1/reports", json=sealed), 409, "horizon_spent")
+            late.add(sealed)
+        answer = service.ask("POST", f"{path}/batches", late.batch())
+        refused(answer, 409, "horizon_spent")
+        assert "All 8 reports" in answer.json()["error"]["message"]
+        with tacit.DeviceClient(config, service.url, "short", shuffler=url) as device:
+            with pytest.raises(HorizonSpent, match="All 8 reports"):
+                device.report(OFFERED[0][0], 0.5)
+            assert device.made == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import logging
 import re
@@ -249,14 +250,52 @@ def test_health_says_whether_the_server_was_heard_of():
     @shuffled(COUNTS, follow=False, service=service)
     async def _(shuffler):
         answer = await shuffler.http.get("/health")
-        assert (answer.status_code, answer.json()) == (503, {"ready": False, "stage": None})
+        assert (answer.status_code, answer.json()) == (
+            503,
+            {"ready": False, "stage": None, "why_not": "The server has not been heard of yet."},
+        )
         answer = await shuffler.post(shuffler.sealed(1)[0])
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "not_ready")
         assert answer.headers["retry-after"] == "1"
         service.failures.clear()
         await shuffler.until(lambda: shuffler.mixing.stage == 0)
         answer = await shuffler.http.get("/health")
-        assert (answer.status_code, answer.json()) == (200, {"ready": True, "stage": 0})
+        assert (answer.status_code, answer.json()) == (200, {"ready": True, "stage": 0, "why_not": None})
+
+
+@BOTH
+def test_after_the_last_batch_of_the_horizon_no_report_is_taken(config):
+    """The server would refuse the batch, and its people would have paid for nothing."""
+    short = dataclasses.replace(config, horizon=6)
+
+    @shuffled(short)
+    async def _(shuffler):
+        assert (await shuffler.http.get("/health")).status_code == 200
+        for report in shuffler.sealed():
+            assert (await shuffler.post(report)).status_code == 202
+        await shuffler.until(lambda: shuffler.service.server.stage == 1)
+        answer = await shuffler.post(shuffler.sealed(1, seed=2, stage=1)[0])
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "horizon_spent")
+        assert (
+            "All 4 reports that fit into batches of 4 within a horizon of 6 are learned"
+            in answer.json()["error"]["message"]
+        )
+        assert not shuffler.mixing._shuffler._ids
+        answer = await shuffler.http.get("/health")
+        assert (answer.status_code, answer.json()["ready"], answer.json()["stage"]) == (503, False, 1)
+        assert answer.json()["why_not"].startswith("All 4 reports")
+
+
+def test_a_last_batch_that_is_given_up_is_filled_anew():
+    @shuffled(dataclasses.replace(COUNTS, horizon=6))
+    async def _(shuffler):
+        for report in shuffler.sealed(4, seed=5, key=new_sealing_key()[1]):
+            assert (await shuffler.post(report)).status_code == 202
+        await shuffler.until(lambda: shuffler.mixing.stage == 0)
+        assert (await shuffler.http.get("/health")).status_code == 200
+        for report in shuffler.sealed(seed=7):
+            assert (await shuffler.post(report)).status_code == 202
+        await shuffler.until(lambda: shuffler.service.server.stage == 1)
 
 
 # Delivery -----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from tacit.client.sending import Address, Sender
 from tacit.core.contract import contract_of
 from tacit.core.policy import Policy
 from tacit.core.sealed_reports import check_sealing_key, seal_report
-from tacit.errors import BadInput, BadMessage, ServiceError, ServiceUnavailable
+from tacit.errors import BadInput, BadMessage, HorizonSpent, ServiceError, ServiceUnavailable
 from tacit.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class DeviceClient:
         self._shuffler = None if shuffler is None else Sender(Address(shuffler, None, timeout, retries), transport)
         self._agreed = False
         self._seen: float | None = None  # when the last view came
+        self._spent: str | None = None  # why the service learns nothing more, if so
         self._unsent: list[dict[str, Any]] = []
         self._lock = Lock()
 
@@ -115,7 +116,9 @@ class DeviceClient:
     def refresh(self) -> None:
         """Download the view, if it has changed."""
         self._agree()
-        self._device.see(self._client.view(self._deployment))
+        view = self._client.view(self._deployment)
+        self._device.see(view)
+        self._spent = self._contract.spent(view["stage"])
         self._seen = time.monotonic()
 
     def choose(self, actions: ArrayLike) -> int:
@@ -124,13 +127,7 @@ class DeviceClient:
         The view is downloaded when the last one is older than `refresh` seconds. If the service cannot be reached the
         device goes on with the view it has; only the first one must come.
         """
-        if self._seen is None:
-            self.refresh()
-        elif time.monotonic() - self._seen >= self._refresh:
-            try:
-                self.refresh()
-            except ServiceUnavailable:
-                self._seen = time.monotonic()  # not asked again with every choice
+        self._look()
         return self._device.choose(actions)
 
     def report(self, x: ArrayLike, reward: float) -> None:
@@ -138,10 +135,17 @@ class DeviceClient:
 
         The report is counted first, in `made_file` too, and sent then. `ServiceUnavailable` means that it is kept for
         `send_again`. Any other `ServiceError` means that it was refused; it has left the device, and counts all the
-        same. Raises `LimitReached` when all reports are made.
+        same. Raises `LimitReached` when all reports are made, and `HorizonSpent` when the service learns nothing more:
+        then no report is made, and none counted.
+
+        As in `choose`, an old view is renewed first: the newest one says which stage the service is at.
         """
-        if self._seen is None:
-            self.refresh()
+        self._look()
+        if self._spent is not None:
+            raise HorizonSpent(
+                "Expected a deployment that learns from reports, got one that no longer does. Nothing was reported or "
+                f"counted; go on choosing. {self._spent}"
+            )
         with self._lock:
             if self._count is None:
                 message = self._device.report(x, reward)
@@ -153,6 +157,16 @@ class DeviceClient:
                 message = seal_report(self._contract, message, self._sealing_key or "")
             self._unsent.append(message)
         self._send(message)
+
+    def _look(self) -> None:
+        """Renew a view that is old, if the service can be reached; only the first one must come."""
+        if self._seen is None:
+            self.refresh()
+        elif time.monotonic() - self._seen >= self._refresh:
+            try:
+                self.refresh()
+            except ServiceUnavailable:
+                self._seen = time.monotonic()  # not asked again with every choice
 
     def send_again(self) -> int:
         """Send what could not be sent; how many reports that were. Raises as `report` does."""
@@ -170,7 +184,9 @@ class DeviceClient:
                 self._shuffler.send(calls.sealed_report(message))
         except ServiceUnavailable:
             raise
-        except ServiceError:
+        except ServiceError as problem:
+            if problem.code == "horizon_spent":  # after the view was seen: the next report is not made for nothing
+                self._spent = str(problem)
             self._forget(message)
             raise
         self._forget(message)

@@ -1,7 +1,8 @@
 """The shuffler over HTTP, as a bare ASGI application: two addresses need no framework.
 
     POST /v1/reports    a sealed report; 202 {"taken": true, "stage": n}
-    GET  /health        200 {"ready": true, "stage": n}, or 503 as long as the server has not been heard of
+    GET  /health        200 {"ready": true, "stage": n, "why_not": null}, or 503 with the reason as long as the server
+                        has not been heard of, and once it has learned all the batches of its horizon
 
 Errors are {"error": {"code", "message", "field"}}. Nothing about a request is logged or kept: not its address, not its
 headers, not its time.
@@ -15,7 +16,7 @@ import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple
 
-from tacit.errors import BadMessage, RepeatedReport, ServiceUnavailable, StaleReport, TacitError
+from tacit.errors import BadMessage, HorizonSpent, RepeatedReport, ServiceUnavailable, StaleReport, TacitError
 from tacit.shuffling.mixing import Mixing
 
 Scope = MutableMapping[str, Any]
@@ -77,8 +78,9 @@ class App:
             answer = _error(405, "method_not_allowed", f"Expected {allowed} here, got another method.")
             return answer._replace(headers=((b"allow", allowed.encode()),))
         if path == "/health":
-            stage = self._mixing.stage
-            return _Answer(503 if stage is None else 200, {"ready": stage is not None, "stage": stage})
+            stage, why_not = self._mixing.stage, self._mixing.why_not
+            found = {"ready": why_not is None, "stage": stage, "why_not": why_not}
+            return _Answer(200 if why_not is None else 503, found)
         return await self._report(scope, receive)
 
     async def _report(self, scope: Scope, receive: Receive) -> _Answer:
@@ -101,6 +103,8 @@ class App:
             return _error(409, "repeated_report", str(problem))
         except StaleReport as problem:
             return _error(409, "stale_report", str(problem))
+        except HorizonSpent as problem:
+            return _error(409, "horizon_spent", str(problem))
         except ServiceUnavailable as problem:
             return _error(503, problem.code or "unavailable", str(problem))._replace(headers=((b"retry-after", b"1"),))
         except BadMessage as problem:

@@ -19,7 +19,7 @@ from tacit.client.clients import AsyncClient
 from tacit.core.contract import contract_of
 from tacit.core.policy import Policy
 from tacit.core.sealed_reports import SealedShuffler, most_in_report
-from tacit.errors import BadMessage, ServiceError, ServiceUnavailable
+from tacit.errors import BadMessage, HorizonSpent, ServiceError, ServiceUnavailable
 
 _LOG = logging.getLogger("tacit.shuffling")
 
@@ -55,6 +55,14 @@ class Mixing:
         return self._shuffler.stage if self._agreed else None
 
     @property
+    def why_not(self) -> str | None:
+        """Why no report is taken, if so. A batch that the server could not learn would cost its people a report each,
+        for nothing."""
+        if not self._agreed:
+            return "The server has not been heard of yet."
+        return self._contract.spent(self._shuffler.stage)
+
+    @property
     def longest(self) -> int:
         """Bytes of a report at most."""
         return most_in_report(self._contract)
@@ -65,6 +73,11 @@ class Mixing:
             raise ServiceUnavailable(
                 "Expected a shuffler that has heard of its server, got one that has not yet. Send it again.",
                 code="not_ready",
+            )
+        spent = self.why_not
+        if spent is not None:
+            raise HorizonSpent(
+                f"Expected a report before the last batch was full, got one after it: nothing was taken. {spent}"
             )
         if self._shuffler.ready:
             raise ServiceUnavailable(
