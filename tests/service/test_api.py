@@ -977,6 +977,15 @@ def test_every_address_is_documented_with_its_errors_and_always_the_same(service
         ({"Host": "127.0.0.1:1", "Origin": "null"}, 403),
         ({"Host": "elsewhere.test"}, 403),  # a name that was made to point here
         ({"Host": "127.0.0.1.elsewhere.test:1"}, 403),
+        ({"Host": "127.0.0.2:8420"}, 200),  # all of 127.0.0.0/8 is this machine
+        ({"Host": "127.255.1.9"}, 200),
+        ({"Host": "127.0.0.2:1", "Origin": "http://127.0.0.2:1"}, 200),
+        ({"Host": "127.0.0.2:1", "Origin": "http://127.0.0.3:1"}, 403),
+        ({"Host": "127.elsewhere.test"}, 403),
+        ({"Host": "127.1"}, 403),
+        ({"Host": "127.0.0.256"}, 403),
+        ({"Host": "128.0.0.1"}, 403),
+        ({"Host": ""}, 403),
     ],
 )
 def test_without_keys_only_programs_of_this_machine_are_served(headers, status):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -155,10 +156,21 @@ def _from_here(scope: Scope) -> bool:
         elif name == b"origin":
             origin = value
     name = host.rsplit(b":", 1)[0] if not host.endswith(b"]") else host
-    return name in _HERE and (not origin or origin == b"http://" + host)
+    return (name in _HERE or _is_loopback(name)) and (not origin or origin == b"http://" + host)
 
 
-_HERE = (b"127.0.0.1", b"localhost", b"[::1]")
+_HERE = frozenset({b"127.0.0.1", b"localhost", b"[::1]"})
+
+
+def _is_loopback(name: bytes) -> bool:
+    """Whether it is an address of 127.0.0.0/8 in digits. A name that begins so may point anywhere."""
+    if not name.startswith(b"127."):
+        return False
+    try:
+        return ipaddress.IPv4Address(name.decode("latin-1")).is_loopback
+    except ValueError:
+        return False
+
 
 _LAST = {
     "decisions",
