@@ -57,6 +57,23 @@ def test_a_file_that_makes_no_sense_is_refused(tmp_path, text, kind, words):
         Serving.read(None, {"TACIT_PORT": "x"}, {})
 
 
+@pytest.mark.parametrize("port", [99999, 65536, -5])
+def test_a_port_there_is_none_of_is_refused_where_it_is_read(tmp_path, port):
+    found = tmp_path / "tacit.toml"
+    found.write_text(f"port = {port}\n")
+    ways = (
+        (found, {}, {}, "in .*toml"),
+        (None, {"TACIT_PORT": str(port)}, {}, "in the environment"),
+        (None, {}, {"port": port}, "among the flags"),
+    )
+    for file, environment, flags, where in ways:
+        with pytest.raises(
+            BadInput, match=rf"Expected port {where} to be from 0 to 65535, got {port}\. Choose another"
+        ):
+            Serving.read(file, environment, flags)
+    assert [Serving.read(None, {}, {"port": good}).port for good in (0, 65535)] == [0, 65535]
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
 def test_loopback_needs_no_key(host):
     assert is_loopback(host)
@@ -105,6 +122,37 @@ def test_a_new_key_is_for_its_owner_and_never_overwrites(tmp_path):
     with pytest.raises(StoreUnavailable, match="another process serves from it"):
         opening.open_store(wanted.store, key=opened.master)
     opened.store.db.close()
+
+
+def test_a_key_that_cannot_be_written_is_said_in_words(tmp_path):
+    with pytest.raises(BadInput, match=r"Expected a folder that a new key can be written to, got .*missing: No such"):
+        new_key_file(tmp_path / "missing" / "key")
+
+
+def test_a_witness_that_cannot_be_written_is_refused_before_there_is_a_store(tmp_path, monkeypatch):
+    store = str(tmp_path / "tacit.db")
+    for witness in (tmp_path / "missing" / "w", tmp_path):
+        with pytest.raises(
+            BadInput, match=r"Expected witness to be a file that can be written, .* Nothing was"
+        ):
+            open_for(Serving(store=store, witness=str(witness)))
+    with monkeypatch.context() as patched:
+        patched.setattr(process.os, "access", lambda *_: False)
+        with pytest.raises(BadInput, match="in a folder that cannot be written to"):
+            open_for(Serving(store=store, witness=str(tmp_path / "w")))
+    assert list(tmp_path.iterdir()) == []
+    # A folder that the store is about to be made in is no obstacle, nor is one that is there.
+    for folder in ("new/folder", "new"):
+        found = Serving(store=str(tmp_path / "new/folder/tacit.db"), witness=str(tmp_path / folder / "w"))
+        opened = open_for(found)
+        opened.store.db.close()
+        assert (tmp_path / folder / "w").exists()
+
+
+def test_a_host_that_is_none_is_said_in_words():
+    for host in ("no-such-machine.invalid", "a..b"):
+        with pytest.raises(BadInput, match="Choose another --host"):
+            process._bind(Serving(host=host, port=0))
 
 
 def test_answers_are_not_held_back_for_more_to_send():

@@ -67,6 +67,8 @@ def test_a_key_comes_from_a_file_or_the_environment_and_is_not_shown(started, ca
 def test_other_machines_are_served_with_a_warning(started, capsys):
     assert main(["shuffle", *POLICY, *WHERE, "--host", "0.0.0.0"]) == 0
     assert "without TLS" in capsys.readouterr().err
+    assert main(["shuffle", *POLICY, *WHERE, "--host", "127.0.0.2"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -548,6 +548,16 @@ def test_a_process_with_a_server_of_another_contract_ends_with_words():
         running.run(COUNTS, server=listening.url, deployment=NAME, port=0)
 
 
+def test_a_port_that_is_taken_or_none_is_said_in_words():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(BadInput, match=rf"Expected to listen on 127\.0\.0\.1:{port}, got: .*Choose another --port"):
+            running.run(COUNTS, server=URL, deployment=NAME, port=port)
+    for port in (99999, -5):
+        with pytest.raises(BadInput, match=f"Expected port to be from 0 to 65535, got {port}"):
+            running.run(COUNTS, server=URL, deployment=NAME, port=port)
+
+
 def test_only_policies_with_batches_are_shuffled():
     with pytest.raises(BadInput, match="whose reports are private one by one"):
         running.run(LocalExample(dim=DIM), server=URL, deployment=NAME)

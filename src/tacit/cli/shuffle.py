@@ -8,13 +8,12 @@ import os
 import sys
 from pathlib import Path
 
+from tacit._listening import is_loopback
 from tacit.cli.options import build, print_json, read_settings, refuse_unknown, whole_number
 from tacit.errors import BadInput
 
 #: The environment's name for the key of the service.
 KEY_VARIABLE = "TACIT_KEY"
-
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def add_shuffle(sub: argparse.ArgumentParser) -> None:
@@ -58,7 +57,7 @@ def shuffle(parsed: argparse.Namespace, rest: list[str]) -> int:
             print(f"server    {parsed.server}, deployment {parsed.deployment}")
             print(f"contract  {contract.fingerprint}, batches of {contract.report.batch:,}")
         sys.stdout.flush()
-        if parsed.host not in _LOOPBACK:
+        if not is_loopback(parsed.host):
             print(
                 "tacit: listening to other machines without TLS. Put a proxy with TLS in front, and let it log neither "
                 "addresses nor times.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import secrets
 import socket
@@ -14,13 +13,14 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from tacit._listening import check_port, is_loopback, listen
 from tacit._validate import known
 from tacit.errors import BadInput
 from tacit.service import logs
 from tacit.service.api.app import MOST_BYTES, application
 from tacit.service.api.roles import Keys
 from tacit.service.engine import Engine
-from tacit.service.opening import Opened, open_store
+from tacit.service.opening import Opened, default_witness, open_store
 from tacit.service.sealing import KEY_VARIABLE, read_key
 
 PORT = 8420
@@ -82,9 +82,10 @@ def _typed(name: str, kind: str, value: Any, where: str) -> Any:
         raise BadInput(f"Expected {name} {where} to be true or false, got something else.")
     if kind == "int":
         try:
-            return int(value)
-        except (TypeError, ValueError):
+            number = int(value)
+        except (TypeError, ValueError, OverflowError):
             raise BadInput(f"Expected {name} {where} to be a whole number, got something else.") from None
+        return check_port(number, where) if name == "port" else number
     return str(value)
 
 
@@ -96,25 +97,42 @@ def new_key_file(path: Path) -> None:
         raise BadInput(
             f"Expected a path where nothing is yet, got {path}, which exists. A key is never overwritten."
         ) from None
+    except OSError as problem:
+        raise BadInput(
+            f"Expected a folder that a new key can be written to, got {path.parent}: {problem.strerror}. Give a path "
+            "in another one."
+        ) from None
     with os.fdopen(handle, "w") as file:
         file.write(secrets.token_hex(32) + "\n")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def open_for(serving: Serving, *, create: bool = True, fork: bool = False, anyway: bool = False) -> Opened:
     """The store of these settings: see `open_store`."""
     key = read_key(None if serving.key_file is None else Path(serving.key_file))
     witness = None if serving.witness is None else Path(serving.witness)
+    if witness is not None:
+        _check_witness(witness, serving.store)
     return open_store(serving.store, key=key, witness=witness, create=create, fork=fork, anyway=anyway)
+
+
+def _check_witness(path: Path, store: str) -> None:
+    """Refuse a witness that cannot be written before there is a store that lacks one. Its folder is not made: where it
+    is a disk that was not mounted, another folder in its place would be no witness."""
+    folder = path.absolute().parent
+    if not folder.exists() and folder in default_witness(store).absolute().parents:
+        return  # the folder of the store, which is made with it
+    if path.is_dir():
+        problem = "a folder"
+    elif not folder.is_dir():
+        problem = "one in a folder that is not there"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        problem = "one in a folder that cannot be written to"
+    else:
+        return
+    raise BadInput(
+        f"Expected witness to be a file that can be written, got {path}, {problem}. Make the folder, or give another "
+        "--witness. Nothing was changed."
+    )
 
 
 def run(serving: Serving, started: Started) -> None:
@@ -175,18 +193,8 @@ async def _until_stopped(server: Any, bound: socket.socket) -> None:
 
 
 def _bind(serving: Serving) -> socket.socket:
-    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
-    # asyncio switches Nagle's algorithm off only where the protocol is named: 40 ms per request otherwise.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        found.bind((serving.host, serving.port))
-        found.listen(_WAITING)  # whoever comes while machine code is loaded waits, and is not refused
-    except OSError as problem:
-        raise BadInput(
-            f"Expected to listen on {serving.host}:{serving.port}, got: {problem.strerror}. Choose another --port."
-        ) from None
-    return found
+    # Whoever comes while machine code is loaded waits, and is not refused.
+    return listen(serving.host, serving.port, _WAITING)
 
 
 def _announce(started: Started, serving: Serving, port: int, opened: Opened, keys: Keys) -> None:
