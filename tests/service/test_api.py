@@ -963,6 +963,66 @@ def test_every_address_is_documented_with_its_errors_and_always_the_same(service
             assert ("requestBody" in told) == ("415" in told["responses"]), (method, path)
 
 
+@pytest.mark.parametrize(
+    ("where", "body", "says"),
+    [
+        ("", {"closes_after": -1}, "closes_after to be a number above 0 and at most 31,622,400, or null, got"),
+        ("", {"closes_after": "PRIVATE"}, "closes_after to be a number above 0"),
+        ("", {"closes_after_decisions": 0}, "closes_after_decisions to be a whole number from 1 to"),
+        ("", {"name": "PRIVATE"}, "name to be 1 to 63 lower-case letters, digits and hyphens, beginning"),
+        ("", {"policy": ""}, "policy to be a text of 1 to 128 characters, got"),
+        ("", {"parameters": ["PRIVATE"]}, "parameters to be an object, got"),
+        ("", {"name": None}, "name to be 1 to 63"),
+        ("", {"PRIVATE": 1}, "the body to have no fields but name, policy, parameters, budget, bounds, person_rounds"),
+        ("", {"x - at `$.PRIVATE": 1}, "the body to have no fields but name"),
+        ("", {"x - at `$.name": 1}, "the body to have no fields but name"),
+        ("", {"x` - at `$.name": 1}, "the body to have no fields but name"),
+        ("/news/decisions", {"PRIVATE": 1}, "the body to have no fields but actions, person and key, got another"),
+        (
+            "/news/decisions",
+            {"actions": [{"id": "PRIVATE"}]},
+            "actions[0] to be an object with id and features, got no",
+        ),
+        ("/news/decisions", {"actions": 7}, "actions to be a list of 1 to 4,096 items, or null, got"),
+        ("/news/decisions", {"person": "PRIVATE" * 40}, "person to be a text of 1 to 256 characters, or null"),
+        ("/news/decisions/batch", {"decisions": [{"PRIVATE": 1}]}, "decisions[0] to have no fields but actions"),
+        ("/news/decisions/batch", {"decisions[00000] - at `$.decisions[12345]": 1}, "the body to have no fields"),
+        ("/news/decisions/batch", {}, "the body to be an object with decisions, got no decisions. Add it."),
+    ],
+)
+def test_a_body_that_is_refused_is_told_what_it_should_be_and_not_what_it_was(service, where, body, says):
+    if not where:
+        body = {"name": "worded", "policy": "joint-linucb", "parameters": JOINT, **body}
+    answer = service.ask("POST", f"{ALL}{where}", body)
+    assert answer.status_code == 400
+    message = answer.json()["error"]["message"]
+    assert message.startswith(f"Expected {says}")
+    assert "PRIVATE" not in answer.text
+    assert "12345" not in answer.text
+    assert message.endswith(("Leave it out.", "Add it.", "Change it and send it again."))
+
+
+@pytest.mark.parametrize("body", [b"", b"[", b"\xff", b"PRIVATE", b"[" * 100_000])
+def test_a_body_that_is_no_json_is_told_so(service, body):
+    headers = {"Content-Type": "application/json"}
+    for where, field in (("news/decisions", "actions"), ("news/rewards", "rewards")):
+        method = "PUT" if field == "rewards" else "POST"
+        answer = service.http.request(method, f"{ALL}/{where}", content=body, headers=headers)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"].startswith("Expected the body to be ")
+        assert field in answer.json()["error"]["message"]
+        assert "PRIVATE" not in answer.text
+
+
+def test_a_part_of_an_address_that_is_too_long_is_told_how_long_it_may_be(service):
+    for path, says in ((f"{ALL}/{'x' * 64}", "name"), (f"{ALL}/news/persons/{'x' * 257}", "person")):
+        answer = service.ask("DELETE", path)
+        most = 63 if says == "name" else 256
+        words = f"Expected {says} in the address to be at most {most} characters long, got more."
+        assert answer.json()["error"]["message"].startswith(words)
+        assert "xxx" not in answer.text
+
+
 # Without keys -----------------------------------------------------------------------------------------------------
 
 

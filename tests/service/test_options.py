@@ -132,9 +132,7 @@ def test_a_key_that_cannot_be_written_is_said_in_words(tmp_path):
 def test_a_witness_that_cannot_be_written_is_refused_before_there_is_a_store(tmp_path, monkeypatch):
     store = str(tmp_path / "tacit.db")
     for witness in (tmp_path / "missing" / "w", tmp_path):
-        with pytest.raises(
-            BadInput, match=r"Expected witness to be a file that can be written, .* Nothing was"
-        ):
+        with pytest.raises(BadInput, match=r"Expected witness to be a file that can be written, .* Nothing was"):
             open_for(Serving(store=store, witness=str(witness)))
     with monkeypatch.context() as patched:
         patched.setattr(process.os, "access", lambda *_: False)

@@ -25,7 +25,8 @@ from tacit.errors import (
     UnknownDeployment,
     UnknownName,
 )
-from tacit.service.api.reading import BadBody
+from tacit.service.api import wording
+from tacit.service.api.reading import BadBody, body_kind
 from tacit.service.api.types import Error, Failed
 from tacit.service.logs import place_of
 
@@ -46,8 +47,8 @@ _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
     (DeploymentFailed, 503, "failed"),
     (StoreUnavailable, 503, "unavailable"),
 )
-#: Where, in the words of msgspec: names of fields and numbers of places, which are ours.
-_PLACE = re.compile(r"- at `\$([.\[\]a-z0-9_]*)`$")
+#: The bounds of a part of an address, in the words of msgspec.
+_LENGTH = re.compile(r"Expected `str` of length (<=|>=) ([0-9]+)")
 _CODES = {
     400: "bad_request",
     401: "no_key",
@@ -70,17 +71,15 @@ def described(problem: TacitError) -> tuple[int, Error]:
     return 500, Error("internal", "Expected to do this, and could not. Nothing was acknowledged.")
 
 
-def bad_body(problem: BaseException) -> Error:
-    """A body that is not what the types say: where, and not what was there instead."""
-    found = _PLACE.search(str(problem))
-    field = None if found is None else found[1].lstrip(".") or None
-    message = f"Expected {field or 'the body'} as documented at /docs, got something else: it was not read."
+def bad_body(problem: BaseException, kind: Any) -> Error:
+    """A body that is not of this kind: where, and what it should be there, not what it was instead."""
+    message, field = wording.refused(problem, kind)
     return Error("bad_request", message, field)
 
 
 def on_bad_body(_: Request[Any, Any, Any], problem: BadBody) -> Response[Failed]:
     """A body that is not what its type says."""
-    return Response(Failed(bad_body(problem.__cause__ or problem)), status_code=400)
+    return Response(Failed(bad_body(problem.__cause__ or problem, problem.kind)), status_code=400)
 
 
 def on_tacit_error(_: Request[Any, Any, Any], problem: TacitError) -> Response[Failed]:
@@ -89,7 +88,7 @@ def on_tacit_error(_: Request[Any, Any, Any], problem: TacitError) -> Response[F
     return Response(Failed(error), status_code=status)
 
 
-def on_http_error(_: Request[Any, Any, Any], problem: HTTPException) -> Response[Failed]:
+def on_http_error(request: Request[Any, Any, Any], problem: HTTPException) -> Response[Failed]:
     """What the framework refused: a body that is not what the types say, an address there is nothing at."""
     status = problem.status_code
     code = _CODES.get(status, "refused" if status < 500 else "internal")
@@ -99,8 +98,15 @@ def on_http_error(_: Request[Any, Any, Any], problem: HTTPException) -> Response
         extra = problem.extra if isinstance(problem.extra, list) else []
         if extra and isinstance(extra[0], dict):
             field = str(extra[0].get("key") or "") or None
-            field = None if field == "data" else field  # the framework's word for a body
-            message = f"Expected {field or 'the body'} as documented at /docs, got something else: it was not read."
+            if field == "data":  # the framework's word for a body
+                message, field = bad_body(ValueError(), body_kind(request)).message, None
+            bound = _LENGTH.match(str(extra[0].get("message")))
+            if field is not None and bound is not None:
+                most = bound[1] == "<="
+                message = (
+                    f"Expected {field} in the address to be {'at most' if most else 'at least'} {int(bound[2]):,} "
+                    f"characters long, got {'more' if most else 'fewer'}. Change it and send it again."
+                )
     elif status in (401, 403):
         message = str(problem.detail)
     elif status == 413:

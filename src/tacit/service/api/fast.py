@@ -108,7 +108,7 @@ class Fast:
             status, error = described(problem)
             answer = types.Failed(error)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            status, answer = 400, types.Failed(bad_body(problem))
+            status, answer = 400, types.Failed(bad_body(problem, types.Ask if place[2] is None else types.Reward))
         except TooLarge:
             status = 413
             answer = types.Failed(

@@ -21,7 +21,17 @@ def is_json(content_type: bytes) -> bool:
 
 
 class BadBody(Exception):
-    """A body that is not what its type says; the problem is its cause."""
+    """A body that is not of its kind; the problem is its cause."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.kind = kind
+
+
+def body_kind(request: Request[Any, Any, Any]) -> Any:
+    """The type that the handler of a request has for its body."""
+    field = request.route_handler.parsed_data_field
+    return Any if field is None else field.annotation
 
 
 class Asked(Request[Any, Any, Any]):
@@ -31,14 +41,13 @@ class Asked(Request[Any, Any, Any]):
         if not is_json(self.headers.get("content-type", "").encode("latin-1", "replace")):
             raise ClientException(status_code=415)
         body = await self.body()
-        field = self.route_handler.parsed_data_field
-        kind = Any if field is None else field.annotation
+        kind = body_kind(self)
         if kind == dict[str, Any]:  # a message of the protocol, which has rules of its own
             return read(body)
         try:
             return _decoder(kind).decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            raise BadBody from problem
+            raise BadBody(kind) from problem
 
 
 @cache

@@ -8,7 +8,15 @@ from msgspec import Meta, Struct
 
 from tacit.service.settings import LONGEST, MOST_FEATURES
 
-Name = Annotated[str, Meta(min_length=1, max_length=63, pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
+Name = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=63,
+        pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+        description="1 to 63 lower-case letters, digits and hyphens, beginning and ending with a letter or a digit",
+    ),
+]
 Label = Annotated[str, Meta(min_length=1, max_length=128)]
 Who = Annotated[str, Meta(min_length=1, max_length=256)]
 Identity = Annotated[str, Meta(min_length=1, max_length=64)]
