@@ -577,6 +577,12 @@ def test_a_view_is_sent_once_and_then_only_when_it_has_changed(service):
     assert first.headers["cache-control"] == "no-cache"
     same = service.http.get(path, headers={"If-None-Match": tag})
     assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
+    other = '"another, with a comma"'
+    for said in (f"W/{tag}", f"{other}, {tag}", f"W/{other},W/{tag} , {other}", "*"):
+        assert service.http.get(path, headers={"If-None-Match": said}).status_code == 304, said
+    assert service.http.get(path, headers=[("If-None-Match", other), ("If-None-Match", tag)]).status_code == 304
+    for said in (other, f"W/{other}, {other}", tag.strip('"'), '"*"', "", tag[:-2] + '"'):
+        assert service.http.get(path, headers={"If-None-Match": said}).status_code == 200, said
     while service.show("seen")["view"] == first.json()["version"]:
         service.reward("seen", decided(service, "seen"), 1.0)
     changed = service.http.get(path, headers={"If-None-Match": tag})

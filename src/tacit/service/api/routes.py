@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -114,6 +116,15 @@ def _reporting(engine: Engine, name: str) -> Reporting:
             f"Expected a deployment that takes reports, got one of {found.config.slug}. Ask it for decisions."
         )
     return found
+
+
+#: A tag among several, weak or not: commas may stand inside of one.
+_TAG = re.compile(r'(?:W/)?("[^"]*")')
+
+
+def _known(headers: Sequence[str], tag: str) -> bool:
+    """Whether an If-None-Match names this tag: compared weakly, in a list, or as any at all (RFC 9110, 13.1.2)."""
+    return any(header.strip() == "*" or tag in _TAG.findall(header) for header in headers)
 
 
 def _is_admin(request: Asking) -> bool:
@@ -390,7 +401,7 @@ async def view(request: Asking, name: Name) -> Response[dict[str, Any]]:
         await needs()(request, None)
     tag = f'"{found.uid}-{found.version}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
-    if request.headers.get("if-none-match") == tag:
+    if _known(request.headers.getall("if-none-match", []), tag):
         return Response(b"", status_code=304, headers=headers, media_type=MediaType.JSON)  # type: ignore[arg-type]
     return Response(msgspec.Raw(found.view_text().encode()), headers=headers)  # type: ignore[arg-type]
 
