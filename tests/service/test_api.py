@@ -1029,6 +1029,21 @@ def test_a_part_of_an_address_that_is_too_long_is_told_how_long_it_may_be(servic
         assert "xxx" not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("policy", "options"), [("local-linucb", {}), ("shuffle-linucb", {"batch": 10})], ids=["reports", "batches"]
+)
+def test_what_is_said_about_rewards_is_refused_where_there_are_none(service, policy, options):
+    parameters = {"dim": 2, "epsilon": 4.0, "delta": 1e-6, "horizon": 100, **options}
+    body = {"name": "devices", "policy": policy, "parameters": parameters}
+    for name, value in (("closes_after", 61.0), ("closes_after_decisions", 61), ("default_reward", 61.0)):
+        answer = service.ask("POST", ALL, {**body, name: value})
+        refused(answer, 400, "bad_input")
+        assert f"Expected no {name} for {policy}, got one" in answer.json()["error"]["message"]
+        assert "61" not in answer.text
+    assert service.ask("POST", ALL, {**body, "closes_after": None}).status_code == 201
+    assert service.ask("DELETE", f"{ALL}/devices").status_code == 204
+
+
 # Without keys -----------------------------------------------------------------------------------------------------
 
 

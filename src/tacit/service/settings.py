@@ -30,6 +30,8 @@ LONGEST = 366 * DAY
 MOST_FEATURES = 4096
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+#: What is said about decisions that wait for their rewards.
+_REWARDS = ("closes_after", "closes_after_decisions", "default_reward")
 _GROUPS = {
     "budget": ("epsilon", "delta", "rho", "alpha"),
     "bounds": ("action_norm", "reward_bound", "reward_low", "reward_high", "parameter_norm", "noise_level"),
@@ -145,6 +147,7 @@ def ask(
         described = json.loads(json.dumps(config.to_dict(), allow_nan=False))
         if config.dim > MOST_FEATURES:
             raise BadInput(f"Expected at most {MOST_FEATURES:,} features, got more. Project actions first.")
+        _refuse_rewards(config, chosen)
         return Asked(policy=described, **chosen)
     except BadInput as problem:
         raise _discreet(problem, {**options, **chosen}) from None
@@ -153,6 +156,16 @@ def ask(
             f"Expected the options of {kind.slug} with values of their kinds, got others, or one is missing. "
             f"`tacit policies {kind.slug}` lists them."
         ) from None
+
+
+def _refuse_rewards(config: Policy, chosen: Mapping[str, Any]) -> None:
+    """What is said about waiting for rewards means nothing where nobody asks for decisions."""
+    given = [name for name in _REWARDS if name in chosen]
+    if given and takes(config) != "decisions":
+        raise BadInput(
+            f"Expected no {' and no '.join(given)} for {config.slug}, got one: people decide on their own devices, and "
+            "no decision waits for a reward. Leave it out."
+        )
 
 
 def plan_of(asked: Asked) -> Plan:
