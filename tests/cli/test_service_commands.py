@@ -18,6 +18,7 @@ import pytest
 
 import tacit
 from tacit.cli import main
+from tacit.cli.serve import _ledger_table
 
 pytest.importorskip("litestar")
 
@@ -127,7 +128,44 @@ def test_what_cannot_be_deployed_is_refused_in_words(capsys, service):
     assert "a policy" in refusal(capsys, "deployments", "create", "x", *where)
     assert "name of a deployment" in refusal(capsys, "deployments", "show", "nobody", *where)
     assert "no option" in refusal(capsys, "deployments", "list", "--arms", "3", *where)
-    assert "name" in refusal(capsys, "deployments", "create", "Not A Name", *ARMS, *where)
+    err = refusal(capsys, "deployments", "create", "Not A Name", *ARMS, *where)
+    assert "Expected name to be 1 to 63 lower-case letters" in err
+    err = refusal(capsys, "deployments", "create", "x", *ARMS, *where, "--closes-after", "-1")
+    assert "Expected closes_after to be a number above 0 and at most 31,622,400" in err
+    local = ["local-linucb", "--dim", "2", "--epsilon", "1", "--delta", "1e-6", "--horizon", "100"]
+    for flag in ("--closes-after", "--closes-after-decisions", "--default-reward"):
+        err = refusal(capsys, "deployments", "create", "x", *local, flag, "60", *where)
+        assert f"Expected no {flag[2:].replace('-', '_')} for local-linucb, got one" in err
+    assert facts(capsys, "deployments", "list", *where) == []
+
+
+def test_the_service_is_named_by_url_or_by_server(capsys, service):
+    url, _ = service
+    assert facts(capsys, "deployments", "list", "--server", url) == []
+    assert facts(capsys, "deployments", "list", "--server", url, "--url", url) == []
+    err = refusal(capsys, "deployments", "list", "--server", url, "--url", "http://127.0.0.1:1")
+    assert "expected one URL by --url or --server" in err
+
+
+def test_the_ledger_says_of_whom_an_entry_is_in_few_words():
+    def entry(number, kind, **said):
+        return {"number": number, "deployment": f"uid-{number % 2}", "kind": kind, "hash": str(number) * 64, **said}
+
+    entries = [
+        entry(1, "charged", name="arms", policy="renyi-ucb", epsilon=0.9999989221397897, delta=1e-6),
+        entry(2, "charged", name="open", policy="linucb", epsilon=None, delta=None),
+        entry(3, "release", release=7, clock=1024, view="0" * 64),
+        entry(4, "batch", stage=12345, nonce="0"),
+        entry(5, "forked", copies=2, epsilon=1.5, delta=1e-6, witness=None),
+    ]
+    lines = _ledger_table(entries).splitlines()[2:]
+    assert [" ".join(line.split()) for line in lines] == [
+        "1 arms charged renyi-ucb, epsilon 1 at delta 1e-06 111111111111…",
+        "2 open charged linucb, not private 222222222222…",
+        "3 arms release release 7, clock 1,024 333333333333…",
+        "4 open batch stage 12,345 444444444444…",
+        "5 arms forked copies 2, epsilon 1.5 at delta 1e-06 555555555555…",
+    ]
 
 
 def test_without_a_service_the_error_says_so(capsys):
@@ -220,8 +258,16 @@ def test_the_ledger_is_shown_and_verified_where_the_store_is(capsys, tmp_path):
     assert facts(capsys, "ledger", "verify", *where) == {"entries": 2, "head": found["head"]}
     code, out, _ = ask(capsys, "ledger", "show", *where)
     assert code == 0
-    assert "charged epsilon" in out
-    assert "2 entries, unbroken" in out
+    head, line, charged, deleted, last = out.splitlines()
+    assert head.split() == ["number", "deployment", "what", "facts", "hash"]
+    assert set(line) == {"─", " "}
+    (first, second), epsilon = found["ledger"], found["ledger"][0]["epsilon"]
+    words = f"renyi-ucb, epsilon {epsilon:.4g} at delta {first['delta']:.4g}".split()
+    assert charged.split() == ["1", "arms", "charged", *words, f"{first['hash'][:12]}…"]
+    assert deleted.split() == ["2", "arms", "deleted", f"{second['hash'][:12]}…"]
+    assert last.startswith("2 entries, unbroken; head ")
+    columns = [head.index(name) for name in ("deployment", "what", "facts", "hash")]
+    assert all(row[column - 1] == " " for row in (charged, deleted) for column in columns), "columns run together"
     (tmp_path / "tacit.db.witness").unlink()
     assert "tacit ledger fork" in refusal(capsys, "ledger", "verify", *where)
     assert facts(capsys, "ledger", "fork", *where)["deployments"] == []

@@ -45,6 +45,14 @@ def test_the_words_become_a_shuffler(started, capsys):
     assert err == ""
 
 
+def test_the_service_is_named_by_server_or_by_url(started, capsys):
+    assert main(["shuffle", *POLICY, "--url", "http://127.0.0.1:8420", "--deployment", "news"]) == 0
+    assert started[0][1]["server"] == "http://127.0.0.1:8420"
+    assert main(["shuffle", *POLICY, *WHERE, "--url", "http://127.0.0.1:1"]) == 2
+    assert "expected one URL by --server or --url" in capsys.readouterr().err
+    assert len(started) == 1
+
+
 def test_json_is_one_object(started, capsys):
     assert main(["shuffle", *POLICY, *WHERE, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

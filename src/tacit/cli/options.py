@@ -34,6 +34,25 @@ def whole_number(text: str) -> int:
     return whole
 
 
+class Once(argparse.Action):
+    """An option with two names: the second of two answers would silently win."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        mark = f"{self.dest}_given"
+        names, given = " or ".join(self.option_strings), getattr(namespace, mark, None)
+        if given is not None and given != values:
+            what = "folder" if self.metavar == "DIR" else self.metavar
+            raise argparse.ArgumentError(self, f"expected one {what} by {names}, got {given} and {values}")
+        setattr(namespace, mark, values)
+        setattr(namespace, self.dest, values)
+
+
 def report_folder(text: str | Path) -> Path:
     """A folder for a report, there or not yet, that can be written to: better said before a long run than after it."""
     path = Path(text)

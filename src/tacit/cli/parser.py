@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,7 +12,7 @@ from tacit.cli.catalogue import environments, policies
 from tacit.cli.deployments import deployments
 from tacit.cli.frontier import frontier
 from tacit.cli.log_options import add_log_flags
-from tacit.cli.options import report_folder, whole_number
+from tacit.cli.options import Once, report_folder, whole_number
 from tacit.cli.privacy import privacy
 from tacit.cli.replay import replay
 from tacit.cli.reproduce import reproduce
@@ -212,7 +211,14 @@ def _add_service(command: Any) -> None:
     sub.add_argument("what", choices=("create", "list", "show", "pause", "resume", "delete"))
     sub.add_argument("name", nargs="?", help="of the deployment")
     sub.add_argument("policy", nargs="?", help="see `tacit policies`; its own options are flags")
-    sub.add_argument("--url", help="of the service (default: TACIT_URL, or http://127.0.0.1:8420)")
+    sub.add_argument(
+        "--url",
+        "--server",
+        dest="url",
+        action=Once,
+        metavar="URL",
+        help="of the service (default: TACIT_URL, or http://127.0.0.1:8420)",
+    )
     sub.add_argument("--key", help="with the role admin (default: TACIT_KEY)")
     sub.add_argument("--closes-after", type=float, metavar="SECONDS", help="how long rewards may take (default: a day)")
     sub.add_argument(
@@ -273,7 +279,7 @@ def _add_report(
     sub: argparse.ArgumentParser, text: str = _REPORT, *, also: str | None = None, default: str | None = None
 ) -> None:
     flags = ["--report", *([] if also is None else [also])]
-    sub.add_argument(*flags, dest="report", type=_folder, action=_Once, metavar="DIR", default=default, help=text)
+    sub.add_argument(*flags, dest="report", type=_folder, action=Once, metavar="DIR", default=default, help=text)
 
 
 def _folder(text: str) -> Path:
@@ -281,26 +287,6 @@ def _folder(text: str) -> Path:
         return report_folder(text)
     except BadInput as problem:
         raise argparse.ArgumentTypeError(str(problem).rstrip(".")) from None
-
-
-class _Once(argparse.Action):
-    """An option with two names: the second of two answers would silently win."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        names, given = " or ".join(self.option_strings), getattr(namespace, _GIVEN, None)
-        if given is not None and given != values:
-            raise argparse.ArgumentError(self, f"expected one folder by {names}, got {given} and {values}")
-        setattr(namespace, _GIVEN, values)
-        setattr(namespace, self.dest, values)
-
-
-_GIVEN = "report_given"
 
 
 def _add_set(sub: argparse.ArgumentParser) -> None:

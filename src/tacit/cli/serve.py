@@ -126,10 +126,39 @@ def ledger(parsed: argparse.Namespace, _: list[str]) -> int:
     if parsed.json:
         print_json(facts)
         return 0
-    for entry in facts.get("ledger", ()):
-        what = {"charged": f"charged epsilon = {entry.get('epsilon')}", "release": f"release {entry.get('release')}"}
-        print(f"{entry['number']:>6}  {what.get(entry['kind'], entry['kind']):<36}{entry['hash'][:16]}…")
+    if facts.get("ledger"):
+        print(_ledger_table(facts["ledger"]))
     for one in facts.get("deployments", ()):
         print(f"{one['name']}: {one['copies']} copies are priced together now. {one['guarantee']}")
     print(f"{seq:,} entries, unbroken; head {head}")
     return 0
+
+
+def _ledger_table(entries: list[dict[str, Any]]) -> str:
+    """The ledger for reading: numbers rounded, hashes shortened. `--json` has them whole."""
+    from tacit.report.tables import table
+
+    names = {entry["deployment"]: entry["name"] for entry in entries if "name" in entry}  # also of those deleted since
+    rows = [
+        [
+            str(entry["number"]),
+            names.get(entry["deployment"], entry["deployment"]),
+            entry["kind"],
+            _entry_facts(entry),
+            f"{entry['hash'][:12]}…",
+        ]
+        for entry in entries
+    ]
+    return table(["number", "deployment", "what", "facts", "hash"], rows, right=(0,))
+
+
+def _entry_facts(entry: dict[str, Any]) -> str:
+    """What an entry says, in a few words."""
+    parts = [str(entry["policy"])] if "policy" in entry else []
+    parts += [
+        f"{name} {entry[name]:,}" for name in ("release", "clock", "copies", "stage") if entry.get(name) is not None
+    ]
+    if "epsilon" in entry:
+        private = entry["epsilon"] is not None
+        parts.append(f"epsilon {entry['epsilon']:.4g} at delta {entry['delta']:.4g}" if private else "not private")
+    return ", ".join(parts)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tacit._listening import is_loopback
-from tacit.cli.options import build, print_json, read_settings, refuse_unknown, whole_number
+from tacit.cli.options import Once, build, print_json, read_settings, refuse_unknown, whole_number
 from tacit.errors import BadInput
 
 #: The environment's name for the key of the service.
@@ -19,7 +19,15 @@ KEY_VARIABLE = "TACIT_KEY"
 def add_shuffle(sub: argparse.ArgumentParser) -> None:
     """The flags of `tacit shuffle`; those of the policy come on top."""
     sub.add_argument("policy", help="a policy with batches, such as shuffle-linucb; its own options are flags")
-    sub.add_argument("--server", required=True, metavar="URL", help="the service that batches go to")
+    sub.add_argument(
+        "--server",
+        "--url",
+        dest="server",
+        action=Once,
+        required=True,
+        metavar="URL",
+        help="the service that batches go to",
+    )
     sub.add_argument("--deployment", required=True, metavar="NAME", help="which of its deployments")
     sub.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: 127.0.0.1)")
     sub.add_argument("--port", type=whole_number, default=8421, help="the port to listen at; 0: any (default: 8421)")
