@@ -122,12 +122,14 @@ async def running(url, *, now=None, key=None, witness=None):
 
 def decide(engine, name="one", *, rows=AXES, person=None, key=None):
     """The future of a decision."""
-    return engine.submit(partial(engine.find(name).decide, Request(np.array(rows, float), person, key), engine.now()))
+    found = engine.find(name)
+    return engine.submit(partial(found.decide, Request(np.array(rows, float), person, key), engine.now()), found)
 
 
 def reward(engine, identity, value, name="one"):
     """The future of a reward."""
-    return engine.submit(partial(engine.find(name).reward, identity, value, engine.now()))
+    found = engine.find(name)
+    return engine.submit(partial(found.reward, identity, value, engine.now()), found)
 
 
 async def bounded(awaitable):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,15 @@ def _serving(parsed: argparse.Namespace) -> Serving:
 
 def serve(parsed: argparse.Namespace, _: list[str]) -> int:
     """`tacit serve`."""
+    # A hundred thousand objects of packages are about to come, and to stay: nothing to collect before the engine runs.
+    gc.disable()
+    try:
+        return _serve(parsed)
+    finally:
+        gc.enable()
+
+
+def _serve(parsed: argparse.Namespace) -> int:
     _installed()
     if parsed.new_key is not None:
         from tacit.service.serving import new_key_file

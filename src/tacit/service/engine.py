@@ -87,6 +87,7 @@ class Engine:
         self._queue: deque[_Work] = deque()
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tacit-store")
+        self._scribe = ThreadPoolExecutor(1, thread_name_prefix="tacit-witness")
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
         self._held: set[str] = set()
@@ -122,6 +123,7 @@ class Engine:
         # The compiler's many objects stay for ever: looking through them for garbage would stop everything for 0.1 s.
         gc.collect()
         gc.freeze()
+        gc.enable()
         self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._sweep())]
         if self.shared:
             self._tasks.append(asyncio.create_task(self._watch()))
@@ -132,7 +134,12 @@ class Engine:
         await asyncio.sleep(1.0)
         for found in list(self.deployments.values()):
             if isinstance(found, Deciding):
-                await asyncio.get_running_loop().run_in_executor(None, found.live.warm_noise)
+                await self._load_sampler(found)
+
+    async def _load_sampler(self, found: Deciding) -> None:
+        if not found.live.loaded:
+            await asyncio.get_running_loop().run_in_executor(None, found.live.warm_noise)
+            gc.freeze()  # a hundred thousand objects more, which stay
 
     async def stop(self) -> None:
         """Finish what has been accepted, and let go of the store."""
@@ -145,8 +152,9 @@ class Engine:
             await asyncio.gather(*self._tasks, *others, return_exceptions=True)
         for waiting in (*self._aside.values(), self._queue):
             _refuse(waiting, StoreUnavailable(_STOPPING))
-        with suppress(OSError, TacitError):
-            self._tell_witness()
+        with suppress(TacitError):
+            self._scribe.submit(self._tell_witness, Witness.of(self.store))
+        self._scribe.shutdown()
         if self.shared:
             with suppress(StoreUnavailable):  # they run out by themselves
                 self.store.drop_leases(self.replica)
@@ -299,18 +307,24 @@ class Engine:
         self.deployments = fresh  # at once: whoever asks meanwhile finds what there is
 
     async def _bear_witness(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Tell the witness when the ledger has grown. After the store, so that it is never ahead of it."""
-        try:
-            await loop.run_in_executor(self._thread, self._tell_witness)
-        except (OSError, TacitError) as problem:
-            _log.warning({"witness not written": type(problem).__name__})
-
-    def _tell_witness(self) -> None:
+        """Tell the witness what there is. After the store, so that it is never ahead of it; and without waiting for
+        its disk: a witness that is behind does no harm."""
         self.store.grown = self._witness_due = False
-        now = Witness.of(self.store)
-        if now != self._told:
+        try:
+            now = await loop.run_in_executor(self._thread, Witness.of, self.store)
+        except TacitError as problem:
+            _log.warning({"witness not written": type(problem).__name__})
+        else:
+            self._scribe.submit(self._tell_witness, now)
+
+    def _tell_witness(self, now: Witness) -> None:
+        if now == self._told:
+            return
+        try:
             now.save(self._opened.witness)
             self._told = now
+        except (OSError, TacitError) as problem:
+            _log.warning({"witness not written": type(problem).__name__})
 
     # Noise --------------------------------------------------------------------------------------------------------
 
@@ -326,6 +340,7 @@ class Engine:
 
     async def _draw(self, found: Deciding) -> None:
         try:
+            await self._load_sampler(found)
             await asyncio.get_running_loop().run_in_executor(None, found.live.draw_ahead)
         except Exception as problem:
             _log.error({"noise not drawn": found.name, "what": type(problem).__name__, "where": place_of(problem)})
@@ -484,6 +499,8 @@ class Engine:
         found = await self.submit(run)
         await loop.run_in_executor(None, found.warm)
         gc.freeze()
+        if isinstance(found, Deciding):
+            await self._load_sampler(found)
         return found
 
     async def set_state(self, name: str, state: str) -> Standing:

@@ -171,11 +171,16 @@ class Live:
         _ = self._draw
 
     @property
+    def loaded(self) -> bool:
+        """Whether the sampler is there, or none is needed."""
+        return self.plan.lattice_scale is None or self._seed is not None or "_draw" in self.__dict__
+
+    @property
     def ready(self) -> bool:
         """Whether a tick or a row need not wait for noise: little of it is drawn at once, much of it `draw_ahead`."""
         return (
             self._seed is not None
-            or len(self._noise.normals) <= _AT_ONCE
+            or (len(self._noise.normals) <= _AT_ONCE and self.loaded)
             or self._ahead is not None
             or self._noise.at[NORMALS] + self._normals <= len(self._noise.normals)
         )
