@@ -23,6 +23,7 @@
     │   ├── BatchNotFull            a shuffler was asked for a batch too small to hide anybody in
     │   └── StoreRefused            a store was restored, copied, or sealed with another key: going on has a price
     ├── Paused                      the deployment is paused: it neither decides nor learns
+    ├── DeploymentFailed            the deployment made a mistake nobody expected, and stands still
     ├── StoreUnavailable            the service's store cannot be reached or written; nothing was changed
     ├── ServiceError                a service answered with an error: its status, its code, its words
     │   ├── ServiceNotFound         no deployment, decision or page of that name (404)
