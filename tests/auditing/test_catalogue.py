@@ -27,11 +27,11 @@ def claims_too_much(found: Audit) -> bool:
 
 
 def kind_of(form) -> tuple[object, ...]:
-    """What machine code it runs, under which calibration, with which kind of noise and for which kind of promise."""
+    """What machine code it runs, and with which kind of noise."""
     options = ("releases", "noise", "mechanism", "mode", "protocol", "batch", "learner", "form", "protects_contexts")
     chosen = (getattr(form, option, None) for option in options)
     windowed = getattr(form, "window", None) is not None
-    return form.slug, form.calibrated, type(form.promise), windowed, *chosen
+    return form.slug, windowed, *chosen
 
 
 KINDS = [kind_of(form) for form in FORMS]

@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -357,12 +358,13 @@ def audit(url: str, books, *, witness: Path | None = None, key: bytes | None = N
 def _audit(found, book: Book) -> Found:
     store, uid = found.store, found.uid
     found.load()
+    number_of = cache(found.secret.number)  # after a hundred starts there are a hundred keys to try
     if found.shared and not found.in_order:
         for pending in store.rewarded(uid, 10**6):  # written down, and waiting for whoever learns
             value = np.frombuffer(found.sealer.open(b"r%d" % pending.number, pending.reward))[0]
             found._absorb(found._row(pending), value, pending.person)
     # Decisions: every key has one, no number was used twice, and none was lost.
-    numbers = [found.secret.number(identity) for identity, _ in book.decisions.values()]
+    numbers = [number_of(identity) for identity, _ in book.decisions.values()]
     assert None not in numbers, "an id that is none of this deployment"
     assert len(set(numbers)) == len(numbers), "two keys share a decision"
     assert max(numbers, default=-1) < found.made, "an acknowledged decision is not in the store"
@@ -370,7 +372,7 @@ def _audit(found, book: Book) -> Found:
     assert not lost, f"{len(lost)} acknowledged decisions are not in the store"
 
     # Rewards: acknowledged ⊆ counted ⊆ sent, and the exact sums are those of the counted, each once.
-    by_number = {found.secret.number(identity): identity for identity in book.sent}
+    by_number = {number_of(identity): identity for identity in book.sent}
     rows = {int(n): how for n, how in store.db.all("SELECT number, how FROM closed WHERE uid = ?", (uid,))}
     assert set(rows.values()) <= ({"reward", "expired"} if found.in_order else {"reward"})
     rewarded = [number for number, how in rows.items() if how == "reward"]
@@ -386,13 +388,13 @@ def _audit(found, book: Book) -> Found:
         assert found.live.clock == found.made - len(waiting), "the clock and the closed decisions"
         learned = {by_number[number] for number in rewarded if number not in waiting}
         if found.people is not None:  # the first rounds of a person count, with a reward or without
-            whose = {found.secret.number(identity): person for identity, person in book.person.items()}
+            whose = {number_of(identity): person for identity, person in book.person.items()}
             rounds, counting = Counter(), set()
             for number in range(found.made - len(waiting)):
                 rounds[whose[number]] += 1
                 if rounds[whose[number]] <= found.people:
                     counting.add(number)
-            learned = {identity for identity in learned if found.secret.number(identity) in counting}
+            learned = {identity for identity in learned if number_of(identity) in counting}
     expected = _sums([book.sent[identity] for identity in learned], [book.person.get(i) for i in learned], found.people)
     got = np.delete(found.live.vault.sums, 1)  # axes have no cross terms
     if found.people is None:

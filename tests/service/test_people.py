@@ -61,7 +61,7 @@ def play(path, policy, parameters, answers, people):
     run(main)
 
 
-@pytest.mark.parametrize("policy", [*LISTS, "renyi-oful"])
+@pytest.mark.parametrize("policy", ["renyi-ucb", "renyi-oful", pytest.param("laplace-ucb", marks=pytest.mark.long)])
 def test_in_order_a_persons_answers_change_no_more_rewards_than_the_promise_covers(tmp_path, learned, policy):
     """Ann has three rounds, and one or two of them count: which ones must not depend on what she answers."""
     parameters = LISTS.get(policy, OFUL)
