@@ -266,6 +266,10 @@ def test_the_ledger_is_shown_and_verified_where_the_store_is(capsys, tmp_path):
     assert charged.split() == ["1", "arms", "charged", *words, f"{first['hash'][:12]}…"]
     assert deleted.split() == ["2", "arms", "deleted", f"{second['hash'][:12]}…"]
     assert last.startswith("2 entries, unbroken; head ")
+    assert facts(capsys, "ledger", "show", "--last", 1, *where)["ledger"] == [second]
+    assert "The last 1 of 2: --last shows more." in ask(capsys, "ledger", "show", "--last", 1, *where)[1]
+    assert "--last" in refusal(capsys, "ledger", "show", "--last", 0, *where)
+    assert "with show" in refusal(capsys, "ledger", "verify", "--last", 1, *where)
     columns = [head.index(name) for name in ("deployment", "what", "facts", "hash")]
     assert all(row[column - 1] == " " for row in (charged, deleted) for column in columns), "columns run together"
     (tmp_path / "tacit.db.witness").unlink()

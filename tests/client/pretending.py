@@ -73,7 +73,7 @@ class Pretended:
         return self.answer(request)
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        path = request.url.raw_path.decode().removeprefix("/v1/deployments").strip("/")
+        path, _, query = request.url.raw_path.decode().removeprefix("/v1/deployments").strip("/").partition("?")
         parts = [unquote(part) for part in path.split("/")]
         body = json.loads(request.content) if request.content else None
         match (request.method, *parts):
@@ -83,8 +83,10 @@ class Pretended:
                 return httpx.Response(201, json={"deployment": body})
             case ("GET", name) if name == NAME:
                 return httpx.Response(200, json={"name": name})
-            case ("GET", _, "card" | "ledger"):
-                return httpx.Response(200, json={parts[1]: {}})
+            case ("GET", _, "card"):
+                return httpx.Response(200, json={"card": {}})
+            case ("GET", _, "ledger"):
+                return httpx.Response(200, json={"asked": query})
             case ("POST", _, "pause" | "resume"):
                 return httpx.Response(200, json={"state": parts[1]})
             case ("DELETE", _):

@@ -215,7 +215,7 @@ def test_every_other_address(client, service):
     assert client.deployments() == [{"name": "news"}]
     assert client.deployment(NAME) == {"name": "news"}
     assert client.card(NAME) == {"card": {}}
-    assert client.ledger(NAME) == {"ledger": {}}
+    assert client.ledger(NAME, after=7) == {"asked": "after=7"}
     assert client.pause(NAME) == {"state": "pause"}
     assert client.resume(NAME) == {"state": "resume"}
     assert client.delete(NAME) is None

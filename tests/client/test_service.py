@@ -82,7 +82,10 @@ def test_an_application_and_the_service(client):
     assert bad["error"]["code"] == "unknown_decision"
     assert client.view("news") == client.view("news")
     assert client.card("news")["card"]["policy"] == "joint-linucb"
-    assert client.ledger("news")["entries"]
+    page = client.ledger("news")
+    assert page["entries"]
+    assert page["next"] is None
+    assert client.ledger("news", after=page["entries"][-1]["number"])["entries"] == []
     assert client.erase_person("news", "somebody")["erased_decisions"] == 0
     client.pause("news")
     with pytest.raises(ServiceConflict, match="paused"):

@@ -223,6 +223,29 @@ def test_the_ledger_holds_the_charge_and_every_release(service):
     assert re.fullmatch("[0-9a-f]{64}", found["head"])
 
 
+def test_a_long_ledger_comes_in_parts(service):
+    service.create("parts")
+    service.create("between")  # entries of others are not among them
+    for _ in range(8):
+        assert service.reward("parts", decided(service, "parts"), 0.5).status_code == 200
+    path = f"{ALL}/parts/ledger"
+    whole = service.ask("GET", path).json()
+    assert whole["next"] is None
+    assert len(whole["entries"]) > 4
+    found, after = [], 0
+    while after is not None:
+        part = service.ask("GET", f"{path}?after={after}&limit=2").json()
+        assert len(part["entries"]) <= 2
+        found, after = [*found, *part["entries"]], part["next"]
+    assert found == whole["entries"]
+    last = found[-1]["number"]
+    assert service.ask("GET", f"{path}?after={last}").json()["entries"] == []
+    for wrong in ("after=-1", "after=x", "limit=0", "limit=1001", "after=1e400", f"after={10**30}"):
+        field = wrong.split("=")[0]
+        why = refused(service.ask("GET", f"{path}?{wrong}"), 400, "bad_request", field)
+        assert why.startswith(f"Expected {field} in the address to be a whole number")
+
+
 def test_what_is_deleted_leaves_a_tombstone_and_nothing_else(service):
     service.create("doomed", parameters={**JOINT, "person_rounds": 2})
     decision = decided(service, "doomed", body={"person": "somebody", "key": "k"})

@@ -14,7 +14,7 @@ import pytest
 from tacit.cli import main as tacit
 from tacit.core.sealed import new_key
 from tacit.errors import StoreRefused, StoreUnavailable, UnknownDecision
-from tacit.service import chain
+from tacit.service import chain, opening
 from tacit.service.opening import open_store
 from tacit.service.witness import Witness
 from tests.service.inside import asked, bounded, decide, expected_sums, reward, run, running, stored_sums
@@ -321,6 +321,21 @@ def test_an_entry_that_was_removed_is_refused(store):
         reopened(store)
 
 
+def test_a_start_looks_at_the_end_of_a_long_ledger_and_verify_at_all_of_it(store, monkeypatch, capsys):
+    monkeypatch.setattr(opening, "_LOOKED_AT", 1)
+    monkeypatch.setattr(chain, "_PAGE", 1)
+    length = len(_entries(store))
+    assert length > 2
+    reopened(store)
+    _write(store, ("UPDATE ledger SET entry = 'no JSON' WHERE seq = ?", (1,)))
+    reopened(store)
+    assert tacit(["ledger", "verify", "--store", str(store)]) == 2
+    assert "entry 1 does not follow" in capsys.readouterr().err
+    _write(store, ("UPDATE ledger SET entry = '[]' WHERE seq = ?", (length,)))
+    with pytest.raises(StoreRefused, match=f"entry {length}"):
+        reopened(store)
+
+
 def test_a_ledger_that_was_written_anew_from_an_entry_on_is_refused_by_the_witness(store):
     """Whoever changes an entry and all hashes after it makes an unbroken chain: only the witness remembers."""
     statements, before = [], chain.GENESIS
@@ -365,6 +380,19 @@ def test_a_record_moved_to_another_place_does_not_open(tmp_path):
     with pytest.raises(StoreRefused, match="does not open"):
         found._row(opened.store.pending(found.uid, rows[1][0]))
     opened.store.db.close()
+
+
+@pytest.mark.parametrize("cut", [None, 1, 5])
+def test_with_a_key_a_record_that_is_not_sealed_does_not_open(tmp_path, cut):
+    """Whoever may write to the store, and has no key, could otherwise put sums of their own in it."""
+    path, key = tmp_path / "tacit.db", new_key()
+    live(path, 2, key=key)
+    with closing(sqlite3.connect(path)) as connection:
+        name, data = connection.execute("SELECT name, data FROM leaves ORDER BY name").fetchone()
+    other = b"\x00" + bytes(len(data) - 29) if cut is None else data[:cut]
+    _write(path, ("UPDATE leaves SET data = ? WHERE name = ?", (other, name)))
+    with pytest.raises(StoreRefused, match="does not open"):
+        reopened(path, key=key)
 
 
 # One process ----------------------------------------------------------------------------------------------------------

@@ -251,6 +251,7 @@ def _add_service(command: Any) -> None:
         action="store_true",
         help="fork a store that is in order, because a copy of it has gone on elsewhere",
     )
+    sub.add_argument("--last", type=whole_number, metavar="N", help="entries to show, the newest (default: 1000)")
     _add_store(sub)
 
     add_shuffle(

@@ -6,8 +6,10 @@ import argparse
 import gc
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tacit._validate import whole
 from tacit.cli.options import print_json
 from tacit.errors import BadInput
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from tacit.service.serving import Serving
 
 _FLAGS = ("store", "host", "port", "key_file", "witness", "log_requests", "test_seeds", "most_bytes")
+#: Entries of a ledger that are shown unless told otherwise.
+_SHOWN = 1000
 
 
 def _installed() -> None:
@@ -118,16 +122,19 @@ def ledger(parsed: argparse.Namespace, _: list[str]) -> int:
 
     if parsed.anyway and parsed.what != "fork":
         raise BadInput(f"Expected --anyway with fork, got it with {parsed.what}. Leave it out.")
+    if parsed.last is not None and parsed.what != "show":
+        raise BadInput(f"Expected --last with show, got it with {parsed.what}. Leave it out.")
+    last = _SHOWN if parsed.last is None else whole("--last", parsed.last, low=1)
     opened = open_for(_serving(parsed), create=False, fork=parsed.what == "fork", anyway=parsed.anyway)
     store = opened.store
     try:
         seq, head = chain.verify(store)
-        entries = store.entries()
+        facts: dict[str, Any] = {"entries": seq, "head": head}
+        if parsed.what == "show":
+            shown = store.entries(after=max(0, seq - last))
+            facts["ledger"] = [{"number": number, **entry, "hash": digest} for number, _, entry, digest in shown]
     finally:
         store.db.close()
-    facts: dict[str, Any] = {"entries": seq, "head": head}
-    if parsed.what == "show":
-        facts["ledger"] = [{"number": number, **entry, "hash": digest} for number, _, entry, digest in entries]
     if parsed.what == "fork":
         facts["deployments"] = [
             {"name": one.name, "copies": one.copies, "guarantee": str(one.guarantee)}
@@ -137,18 +144,23 @@ def ledger(parsed: argparse.Namespace, _: list[str]) -> int:
         print_json(facts)
         return 0
     if facts.get("ledger"):
-        print(_ledger_table(facts["ledger"]))
+        names = {one.uid: one.name for one in opened.deployments.values()}
+        print(_ledger_table(facts["ledger"], names))
+        if len(facts["ledger"]) < seq:
+            print(f"The last {len(facts['ledger']):,} of {seq:,}: --last shows more.")
     for one in facts.get("deployments", ()):
         print(f"{one['name']}: {one['copies']} copies are priced together now. {one['guarantee']}")
     print(f"{seq:,} entries, unbroken; head {head}")
     return 0
 
 
-def _ledger_table(entries: list[dict[str, Any]]) -> str:
-    """The ledger for reading: numbers rounded, hashes shortened. `--json` has them whole."""
+def _ledger_table(entries: list[dict[str, Any]], names: Mapping[str, str] | None = None) -> str:
+    """The ledger for reading: numbers rounded, hashes shortened. `--json` has them whole. `names` by deployment, of
+    those there are."""
     from tacit.report.tables import table
 
-    names = {entry["deployment"]: entry["name"] for entry in entries if "name" in entry}  # also of those deleted since
+    gone = {entry["deployment"]: entry["name"] for entry in entries if "name" in entry}
+    names = {**gone, **(names or {})}
     rows = [
         [
             str(entry["number"]),

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from tacit import _arrays
+from tacit._validate import whole
 from tacit.core.messages import read, write
 from tacit.core.policy import Policy
 from tacit.errors import (
@@ -138,8 +139,13 @@ def deployments() -> Call[list[dict[str, Any]]]:
 
 
 def about(deployment: str, part: str = "") -> Call[dict[str, Any]]:
-    """The deployment itself, or its "card", "ledger" or "contract"."""
+    """The deployment itself, or its "card" or "contract"."""
     return Call("GET", _path(deployment, *([part] if part else [])), _object, repeatable=True)
+
+
+def ledger(deployment: str, after: int) -> Call[dict[str, Any]]:
+    path = f"{_path(deployment, 'ledger')}?after={whole('after', after, low=0)}"
+    return Call("GET", path, _object, repeatable=True)
 
 
 def act(deployment: str, what: str) -> Call[dict[str, Any]]:

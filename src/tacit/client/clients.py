@@ -83,9 +83,10 @@ class Client:
         """{"text", "card"}: its privacy card, to read and as the JSON that `tacit privacy` writes."""
         return self._sender.send(calls.about(deployment, "card"))
 
-    def ledger(self, deployment: str) -> dict[str, Any]:
-        """What it has spent, entry by entry."""
-        return self._sender.send(calls.about(deployment, "ledger"))
+    def ledger(self, deployment: str, *, after: int = 0) -> dict[str, Any]:
+        """What it has spent, entry by entry: {"entries", "head", "next"}. There are more entries where `next` is not
+        None: ask again `after` it."""
+        return self._sender.send(calls.ledger(deployment, after))
 
     def pause(self, deployment: str) -> dict[str, Any]:
         """Neither decide nor learn until it is resumed."""
@@ -216,9 +217,10 @@ class AsyncClient:
         """Its privacy card."""
         return await self._sender.send(calls.about(deployment, "card"))
 
-    async def ledger(self, deployment: str) -> dict[str, Any]:
-        """What it has spent, entry by entry."""
-        return await self._sender.send(calls.about(deployment, "ledger"))
+    async def ledger(self, deployment: str, *, after: int = 0) -> dict[str, Any]:
+        """What it has spent, entry by entry: {"entries", "head", "next"}. There are more entries where `next` is not
+        None: ask again `after` it."""
+        return await self._sender.send(calls.ledger(deployment, after))
 
     async def pause(self, deployment: str) -> dict[str, Any]:
         """Neither decide nor learn until it is resumed."""

@@ -79,8 +79,9 @@ class Sealer:
         return _SEALED + nonce + self._aead.encrypt(nonce, data, self._owner + b"/" + what)
 
     def open(self, what: bytes, stored: bytes) -> bytes:
-        """What was sealed."""
-        if stored[:1] == _OPEN:
+        """What was sealed. With a key nothing else is taken: whoever can write to the store, and has no key, could
+        otherwise put sums and noise of their own in it."""
+        if self._aead is None and stored[:1] == _OPEN:
             return stored[1:]
         if self._aead is None:
             raise StoreRefused(
@@ -91,7 +92,7 @@ class Sealer:
         try:
             nonce = stored[1 : 1 + _NONCE]
             return self._aead.decrypt(nonce, stored[1 + _NONCE :], self._owner + b"/" + what)
-        except InvalidTag:
+        except (InvalidTag, ValueError):  # the latter of one that was cut short
             raise StoreRefused(
                 "Expected a record sealed with this key, got one that does not open: the key is wrong, or the store "
                 "was changed. Use the key it was written with, or an intact store."

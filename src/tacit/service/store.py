@@ -332,9 +332,23 @@ class Store:
         self.db.run("INSERT INTO ledger (seq, uid, entry, hash) VALUES (?, ?, ?, ?)", (seq, uid, entry, digest))
         self.grown = True
 
-    def entries(self, uid: str | None = None) -> list[tuple[int, str, dict[str, Any], str]]:
-        where, values = ("", ()) if uid is None else (" WHERE uid = ?", (uid,))
-        rows = self.db.all(f"SELECT seq, uid, entry, hash FROM ledger{where} ORDER BY seq", values)
+    def entry_texts(self, after: int, most: int) -> list[tuple[int, str, str, str]]:
+        """Number, deployment, text and hash of entries after one, at most so many: a release every round makes more of
+        them than one wants in memory."""
+        rows = self.db.all("SELECT seq, uid, entry, hash FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?", (after, most))
+        return [(int(seq), str(owner), str(entry), str(digest)) for seq, owner, entry, digest in rows]
+
+    def entries(
+        self, uid: str | None = None, *, after: int = 0, most: int = 2**62
+    ) -> list[tuple[int, str, dict[str, Any], str]]:
+        """Entries of a deployment, or of all, after one and at most so many."""
+        if uid is None:
+            rows: Sequence[Row] = self.entry_texts(after, most)
+        else:
+            rows = self.db.all(
+                "SELECT seq, uid, entry, hash FROM ledger WHERE uid = ? AND seq > ? ORDER BY seq LIMIT ?",
+                (uid, after, most),
+            )
         return [(int(seq), str(owner), json.loads(entry), str(digest)) for seq, owner, entry, digest in rows]
 
     def entry_hash(self, seq: int) -> str | None:

@@ -49,6 +49,7 @@ _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
 )
 #: The bounds of a part of an address, in the words of msgspec.
 _LENGTH = re.compile(r"Expected `str` of length (<=|>=) ([0-9]+)")
+_NUMBER = re.compile(r"Expected `int`(?: (<=|>=) ([0-9]+))?|Number out of range")
 _CODES = {
     400: "bad_request",
     401: "no_key",
@@ -100,13 +101,8 @@ def on_http_error(request: Request[Any, Any, Any], problem: HTTPException) -> Re
             field = str(extra[0].get("key") or "") or None
             if field == "data":  # the framework's word for a body
                 message, field = bad_body(ValueError(), body_kind(request)).message, None
-            bound = _LENGTH.match(str(extra[0].get("message")))
-            if field is not None and bound is not None:
-                most = bound[1] == "<="
-                message = (
-                    f"Expected {field} in the address to be {'at most' if most else 'at least'} {int(bound[2]):,} "
-                    f"characters long, got {'more' if most else 'fewer'}. Change it and send it again."
-                )
+            if field is not None:
+                message = _in_address(field, str(extra[0].get("message"))) or message
     elif status in (401, 403):
         message = str(problem.detail)
     elif status == 413:
@@ -120,6 +116,20 @@ def on_http_error(request: Request[Any, Any, Any], problem: HTTPException) -> Re
     else:
         message = "Expected to do this, and could not. Nothing was acknowledged."
     return Response(Failed(Error(code, message, field)), status_code=status, headers=problem.headers or {})
+
+
+def _in_address(field: str, problem: str) -> str | None:
+    """What a part of an address should be, from the framework's words."""
+    words = {"<=": ("at most", "more"), ">=": ("at least", "fewer")}
+    if bound := _LENGTH.match(problem):
+        least, got = words[bound[1]]
+        wanted = f"{least} {int(bound[2]):,} characters long"
+    elif bound := _NUMBER.match(problem):
+        got = "something else"
+        wanted = f"a whole number{'' if bound[1] is None else f' of {words[bound[1]][0]} {int(bound[2]):,}'}"
+    else:
+        return None
+    return f"Expected {field} in the address to be {wanted}, got {got}. Change it and send it again."
 
 
 def on_any_error(_: Request[Any, Any, Any], problem: Exception) -> Response[Failed]:

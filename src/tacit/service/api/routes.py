@@ -13,7 +13,7 @@ from litestar import Request, Response, Router, delete, get, post, put
 from litestar.datastructures import ResponseHeader
 from litestar.enums import MediaType
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import JSONBody, PathParameter
+from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from tacit.errors import BadInput, TacitError
 from tacit.privacy.promise import Promise, PurePromise
@@ -29,6 +29,8 @@ from tacit.service.standing import Standing, finite_epsilon
 Name = Annotated[str, PathParameter(description="The deployment's name.", max_length=63, min_length=1)]
 #: Bytes of a shuffler's batch at most: it holds the reports of many people.
 MOST_BATCH = 64 * 2**20
+#: Entries of the ledger in one answer at most: a release every round makes one a round.
+MOST_ENTRIES = 1000
 
 Asking = Request[Any, Any, Any]
 
@@ -211,13 +213,23 @@ async def card(request: Asking, name: Name) -> types.Card:
     responses=responses(404),
     tags=["deployments"],
 )
-async def ledger(request: Asking, name: Name) -> types.Ledger:
-    """What was charged and released, entry by entry."""
+async def ledger(
+    request: Asking,
+    name: Name,
+    after: Annotated[int, QueryParameter(description="Entries after this number.", ge=0, le=2**53)] = 0,
+    limit: Annotated[int, QueryParameter(description="So many entries at most.", ge=1, le=MOST_ENTRIES)] = MOST_ENTRIES,
+) -> types.Ledger:
+    """What was charged and released, entry by entry. Where there are more entries, `next` is the `after` of the next
+    request."""
     engine = engine_of(request)
     found = engine.find(name)
-    rows = await engine.submit(partial(engine.store.entries, found.uid))
-    _, head = await engine.submit(engine.store.head)
-    return types.Ledger([types.Entry(seq, entry, digest) for seq, _, entry, digest in rows], head)
+
+    def read() -> tuple[list[tuple[int, str, dict[str, Any], str]], str]:
+        return engine.store.entries(found.uid, after=after, most=limit + 1), engine.store.head()[1]
+
+    rows, head = await engine.submit(read)
+    entries = [types.Entry(seq, entry, digest) for seq, _, entry, digest in rows[:limit]]
+    return types.Ledger(entries, head, entries[-1].number if len(rows) > limit else None)
 
 
 @post(

@@ -113,10 +113,12 @@ class Entry(Struct):
 
 
 class Ledger(Struct):
-    """What was charged and released: every entry holds the hash of the one before."""
+    """What was charged and released: every entry holds the hash of the one before it in the store. `next` is null at
+    the end."""
 
     entries: list[Entry]
     head: str
+    next: int | None
 
 
 class Action(Struct, forbid_unknown_fields=True):
