@@ -75,6 +75,10 @@ def test_when_the_disk_is_full_nothing_acknowledged_is_lost_and_it_goes_on_when_
                     if status == 503:
                         assert set(answer) == {"error"}
                         assert answer["error"]["code"] == "unavailable"
+                        # Whoever watches is told, although a little may still fit now and then.
+                        assert service.ask("GET", "/health")[0] == 503
+                        assert "\ntacit_store_available 0.0\n" in service.ask("GET", "/metrics")[1]
+                        assert service.ask("GET", "/v1/status")[1]["service"]["available"] is False
                         assert (
                             "Nothing was changed" in answer["error"]["message"]
                             or "nothing" in answer["error"]["message"]
@@ -86,7 +90,11 @@ def test_when_the_disk_is_full_nothing_acknowledged_is_lost_and_it_goes_on_when_
                 free(service)
                 before = len(book.acknowledged)
                 poll(lambda: len(book.acknowledged) > before + 10, what="a recovery")
-            assert service.ask("GET", "/health")[0] == 200
+            poll(lambda: service.ask("GET", "/health")[0] == 200, what="health")
+            poll(lambda: '"store": "available again"' in service.err.read_text(), what="a line in the log")
+            said = [line for line in service.err.read_text().splitlines() if '"store": "unavailable"' in line]
+            assert said
+            assert "Expected room on the disk" in said[0] or "disk" in said[0], said[0]
             service.stop()
         finally:
             service.kill()

@@ -12,6 +12,7 @@ import pytest
 
 from tacit.errors import AlreadyClosed, BadInput, StoreUnavailable, UnknownDeployment
 from tacit.service import chain
+from tacit.service import engine as engine_module
 from tests.service.inside import (
     EVERY,
     IN_ORDER,
@@ -235,6 +236,8 @@ def test_the_writer_survives_a_store_that_cannot_even_roll_back(tmp_path):
             db.before, db.rollback = once(), stubborn
             await failed(engine, decide(engine))
             await bounded(decide(engine))
+            assert not engine.available, "a failure is remembered for a moment"
+            engine._failed_at -= engine_module._STEADY
             assert engine.available
 
     run(main)

@@ -25,7 +25,7 @@ from tacit.privacy.scope import Protects
 from tacit.service import chain
 from tacit.service.live import Live
 from tacit.service.sealing import Sealer, Secret, same
-from tacit.service.standing import Standing
+from tacit.service.standing import UNSEEN_RESTORE, Standing
 from tacit.service.store import END, Closed, Deployment, Pending, Store
 
 #: So many decisions are closed, or rewards absorbed, in one transaction.
@@ -496,13 +496,19 @@ class Deciding(Standing):
         rows = "in the order of their decisions, when they close" if self.in_order else "when their reward comes"
         return (
             f"Served over HTTP. Releases count decisions, never rewards; rows are learned {rows}.",
-            "Not covered: how many decisions there are and when, request counts, latencies and the number of open "
-            "decisions, which operators see; and a restore that rolls back the store together with its witness, which "
-            "nobody can see.",
+        )
+
+    def excluded(self) -> tuple[str, ...]:
+        return (
+            "What operators see: how many decisions there are and when, request counts, latencies and the number of "
+            "open decisions.",
+            UNSEEN_RESTORE,
         )
 
     def released_means(self) -> list[tuple[int, float]]:
         """What the published view says about the mean reward of each arm, where it says something."""
+        if not self.plan.guarantee.private:
+            return []  # its view holds exact means
         view = self.live.published
         if not hasattr(view, "totals") or not hasattr(view, "sizes"):
             return []

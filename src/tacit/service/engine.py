@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import math
 import secrets
 import time
 from collections import deque
@@ -50,6 +51,8 @@ _SWEEP, _WATCH = 0.5, 0.1
 _SELDOM, MOST_COUNTED = 10, 100_000
 #: Every so many sweeps the store's log is emptied: nothing that was removed stays in it for longer than a minute.
 _RARELY = 120
+#: Seconds without a failure after which a store that had one counts as available.
+_STEADY = 2.0
 #: Seconds a lease lasts unless renewed.
 LEASE = 3.0
 _STOPPING = "Expected a service that runs, got one that is stopping. Send it again in a moment."
@@ -97,8 +100,14 @@ class Engine:
         self._told: Witness | None = None  # what the witness was told last
         self._drawing: dict[str, asyncio.Task[None]] = {}
         self._aside: dict[str, deque[_Work]] = {}  # by deployment: what waits for its noise
-        self.available = True
+        self._away, self._failed_at = False, -math.inf  # whether the store cannot be written, and when it last could not
         self.pending: dict[str, int] = {}
+
+    @property
+    def available(self) -> bool:
+        """Whether the store can be written. A disk that is almost full takes a little now and then: once it has
+        failed, it is there again only after a while without."""
+        return not self._away and time.monotonic() - self._failed_at > _STEADY
 
     @property
     def shared(self) -> bool:
@@ -206,7 +215,6 @@ class Engine:
             except Exception as problem:
                 await self._failed(problem, done)
                 continue
-            self.available = True
             for found in touched:
                 found.committed()
             for work in done:
@@ -273,25 +281,30 @@ class Engine:
                 work.result = work.failed = None
             self._queue.extend(waiting)  # once more, and this time it refuses them itself
         else:
-            self.available = False
             if not isinstance(problem, StoreUnavailable):
                 _log.error({"transaction failed": type(problem).__name__, "where": place_of(problem)})
                 problem = StoreUnavailable("Expected a transaction to succeed, got an error. Nothing was changed.")
+            if self.available:
+                _log.error({"store": "unavailable", "why": str(problem)})
+            self._away, self._failed_at = True, time.monotonic()
             _refuse(waiting, problem)
         loop = asyncio.get_running_loop()
         while True:
             try:
                 await loop.run_in_executor(self._thread, self._reload)
+                if self._away:
+                    await loop.run_in_executor(self._thread, self.store.try_to_write)
             except Exception as still:  # whatever it is: a writer that stops would leave everybody waiting
                 if not isinstance(still, StoreUnavailable):
                     _log.error({"reading again failed": type(still).__name__, "where": place_of(still)})
+                    still = StoreUnavailable("Expected a working store, got none yet. Nothing was changed; try again.")
+                self._away, self._failed_at = True, time.monotonic()
                 await asyncio.sleep(0.2)
-                # Whoever comes meanwhile is told at once, rather than kept waiting.
-                _refuse(self._queue, StoreUnavailable("Expected a working store, got none yet. Send it again soon."))
+                _refuse(self._queue, still)  # whoever comes meanwhile is told at once, rather than kept waiting
                 if self._stopping:
                     return
             else:
-                self.available = True
+                self._away = False
                 return
 
     def _reload(self) -> None:
@@ -360,10 +373,13 @@ class Engine:
 
     async def _sweep(self) -> None:
         """Close decisions whose time is over, and forget what was kept only to recognise repeats."""
-        rounds = 0
+        rounds, there = 0, True
         while True:
             await asyncio.sleep(_SWEEP)
             rounds += 1
+            if self.available and not there:
+                _log.info({"store": "available again"})
+            there = self.available
             try:
                 for found in list(self.deployments.values()):
                     if found.failed:

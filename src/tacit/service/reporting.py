@@ -170,7 +170,12 @@ class Reporting(Standing):
         return (
             "Served over HTTP. The noise is added on people's own devices; the service draws none, and holds reports "
             "only in sums.",
-            "Not covered: how many reports there are and when, and from which address they came.",
+        )
+
+    def excluded(self) -> tuple[str, ...]:
+        return (
+            "What operators see: how many reports there are and when, request counts, latencies, and from which "
+            "address reports came.",
         )
 
     def view_text(self) -> str:

@@ -13,6 +13,12 @@ from tacit.service import chain, settings
 from tacit.service.sealing import Sealer, Secret
 from tacit.service.store import Deployment, Store
 
+#: An exclusion on the card of whatever draws its noise here.
+UNSEEN_RESTORE = (
+    "A restore that rolls back the store together with its witness: nobody can see it, and what was released since "
+    "would be released again."
+)
+
 
 def add(store: Store, name: str, asked: settings.Asked, master: bytes | None, uid: str, now: float) -> Deployment:
     """The row of a new deployment, charged in the ledger as a whole before anybody comes."""
@@ -150,10 +156,14 @@ class Standing:
         """What a privacy officer reads: the policy's card, and what the service adds to it."""
         law = self.asked.law(self.config)
         card = self.config.card(seeded=self.asked.seed is not None, copies=self.copies, noise=law)
-        return replace(card, notes=(*card.notes, *self.notes()))
+        return replace(card, notes=(*card.notes, *self.notes()), excluded=(*card.excluded, *self.excluded()))
 
     def notes(self) -> tuple[str, ...]:
         """What the service adds to the card."""
+        return ()
+
+    def excluded(self) -> tuple[str, ...]:
+        """What of the service the guarantee says nothing about."""
         return ()
 
     @property

@@ -117,6 +117,20 @@ class Store:
                 f"Expected a store of schema {SCHEMA}, got schema {found}. Use the version of tacit that wrote it."
             )
 
+    def try_to_write(self) -> None:
+        """Write something of the size of a few decisions, and remove it: raises if the store cannot take it."""
+        for text in ("0" * 2**16, None):
+            self.db.begin()
+            try:
+                if text is None:
+                    self.db.run("DELETE FROM meta WHERE name = 'room'")
+                else:
+                    self.set_meta("room", text)
+                self.db.commit()
+            except BaseException:
+                self.db.rollback()
+                raise
+
     # Facts about the store ----------------------------------------------------------------------------------------
 
     def meta(self, name: str) -> str | None:

@@ -38,6 +38,7 @@ _DERIVED = (
     "contribution_bound",
     "published",
     "audit_differences",
+    "not_covered",
     "warning",
 )
 _OPTIONAL = {"by_theorem", "warning", "settings"}
@@ -76,6 +77,7 @@ def read(facts: Mapping[str, Any]) -> Card:
         settings=facts.get("settings"),
         audit=None if facts["audit"] is None else Audited.from_dict(facts["audit"]),
         version=facts["version"],
+        excluded=facts["not_covered"],  # what follows from the rest of the card is not listed twice
     )
     again = card.to_dict()
     for name in _DERIVED:

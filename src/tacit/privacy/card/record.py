@@ -51,6 +51,7 @@ class Card:
     settings: Mapping[str, Any] | None = field(default=None, hash=False)  #: of the configuration: `config.to_dict()`
     audit: Audited | None = None
     version: str = __version__  #: of the program that made the card
+    excluded: tuple[str, ...] = ()  #: what is not covered of whatever the policy is put to work in, such as a service
 
     def __post_init__(self) -> None:
         for name, kind in (("policy", str), ("calibration", str), ("guarantee", Guarantee), ("version", str)):
@@ -68,13 +69,15 @@ class Card:
             object.__setattr__(self, "noise_scale", positive("noise_scale", self.noise_scale))
         scales = {str(name): positive(f"noise_scales[{name!r}]", scale) for name, scale in self.noise_scales.items()}
         object.__setattr__(self, "noise_scales", scales)
-        for name in ("assumptions", "notes", "what"):
+        for name in ("assumptions", "notes", "what", "excluded"):
             object.__setattr__(self, name, _lines(name, getattr(self, name)))
         named = words.mechanism_names(event for event in _listed("events", self.events) if isinstance(event, Event))
         object.__setattr__(self, "what", tuple(dict.fromkeys((*self.what, *named))))
         object.__setattr__(self, "events", _lines("events", self.releases))
         if self.settings is not None and not isinstance(self.settings, Mapping):
             raise BadInput(f"Expected settings by name, as config.to_dict() gives them, got {self.settings!r}.")
+        own = replace(self, excluded=(), audit=None).not_covered if self.excluded else ()
+        object.__setattr__(self, "excluded", tuple(one for one in self.excluded if one not in own))
         if self.audit is not None:
             self._check_audit(self.audit)
 
@@ -148,7 +151,8 @@ class Card:
     def not_covered(self) -> tuple[str, ...]:
         """What the promise says nothing about."""
         joint, inexact = self.guarantee.trust is Trust.JOINT, self.floating_point == words.REAL_NOISE
-        return (*NOT_COVERED, *([OWN_ACTION] if joint else []), *([words.REAL_NOISE] if inexact else []))
+        own = (*NOT_COVERED, *([OWN_ACTION] if joint else []), *([words.REAL_NOISE] if inexact else []))
+        return tuple(dict.fromkeys((*own, *self.excluded)))
 
     @property
     def audit_differences(self) -> tuple[Difference, ...] | None:

@@ -48,6 +48,7 @@ async def status(request: Asking) -> types.Status:
         "replica": engine.replica,
         "keys": bool(request.app.state.callers),
         "encrypted": engine.encrypted,
+        "available": engine.available,
     }
     return types.Status(service, metrics.requests(), found)
 
