@@ -12,8 +12,8 @@ import httpx
 import pytest
 import uvicorn
 
+from tacit._listening import listen, patient_protocol
 from tacit.service import engine
-from tacit.service import serving as process
 from tacit.service.api.app import MOST_BYTES, application
 from tacit.service.api.roles import Keys, new_key
 from tacit.service.deciding import Deciding
@@ -64,10 +64,11 @@ class Service:
                 self.keys[name] = new_key(opened.store, name, role)
         self.engine = Engine(opened, now=self.now)
         self.app = application(self.engine, Keys(opened.store.api_keys()), **self._options)
-        listener = process._bind(process.Serving(port=0))
+        listener = listen("127.0.0.1", 0, 2048)
         self.port = listener.getsockname()[1]
         config = uvicorn.Config(
             *(self.app,),
+            http=patient_protocol(),
             **{"log_config": None, "access_log": False, "ws": "none", "lifespan": "on", "backlog": 2048},
             timeout_graceful_shutdown=20,
         )

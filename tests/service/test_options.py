@@ -7,6 +7,7 @@ import stat
 
 import pytest
 
+from tacit._listening import bind, listen
 from tacit.errors import BadInput, StoreUnavailable, UnknownName
 from tacit.service import opening
 from tacit.service import serving as process
@@ -81,8 +82,14 @@ def test_loopback_needs_no_key(host):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", "", "localhost.example.org"])
 def test_without_a_key_nobody_but_this_machine_is_served(tmp_path, monkeypatch, host):
-    monkeypatch.setattr(process, "_bind", lambda _: pytest.fail("it must not listen"))
+    monkeypatch.setattr(process, "hear", lambda *_: pytest.fail("it must not listen"))
+    monkeypatch.setattr(process, "bind", lambda *_: socket.socket())
     wanted = Serving(store=str(tmp_path / "tacit.db"), host=host, port=0)
+    with pytest.raises(BadInput, match="Expected a key before anybody but this machine"):
+        run(wanted, lambda *_: None)
+    assert list(tmp_path.iterdir()) == [], "what is refused leaves no store behind"
+    opened = open_for(wanted)
+    opened.store.db.close()
     said = []
     with pytest.raises(BadInput, match="Expected a key before anybody but this machine"):
         run(wanted, lambda *told: said.append(told))
@@ -95,10 +102,10 @@ def test_with_a_key_other_machines_are_served(tmp_path, monkeypatch):
     class Listening(BadInput):
         pass
 
-    def bind(_):
+    def hear(*_):
         raise Listening
 
-    monkeypatch.setattr(process, "_bind", bind)
+    monkeypatch.setattr(process, "hear", hear)
     wanted = Serving(store=str(tmp_path / "tacit.db"), host="0.0.0.0", port=0)
     opened = open_for(wanted)
     new_key(opened.store, "web", "decide")
@@ -150,12 +157,20 @@ def test_a_witness_that_cannot_be_written_is_refused_before_there_is_a_store(tmp
 def test_a_host_that_is_none_is_said_in_words():
     for host in ("no-such-machine.invalid", "a..b"):
         with pytest.raises(BadInput, match="Choose another --host"):
-            process._bind(Serving(host=host, port=0))
+            bind(host, 0)
+
+
+def test_a_port_in_use_leaves_no_store_behind(tmp_path):
+    with listen("127.0.0.1", 0) as other:
+        wanted = Serving(store=str(tmp_path / "tacit.db"), port=other.getsockname()[1])
+        with pytest.raises(BadInput, match=r"Expected to listen on 127\.0\.0\.1:\d+, got: Address already in use"):
+            run(wanted, lambda *_: None)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_answers_are_not_held_back_for_more_to_send():
     """Nagle's algorithm would cost 40 ms per request; asyncio switches it off only where the protocol is named."""
-    with process._bind(Serving(port=0)) as listener:
+    with listen("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
         with socket.create_connection(listener.getsockname(), timeout=5):  # it listens before it is announced
             pass

@@ -76,20 +76,24 @@ def _serve(parsed: argparse.Namespace) -> int:
 def keys(parsed: argparse.Namespace, _: list[str]) -> int:
     """`tacit keys add|list|remove`."""
     _installed()
-    from tacit.service.api.roles import new_key
+    from tacit.service.api.roles import check_new, new_key
     from tacit.service.serving import open_for
 
+    if parsed.what != "list" and parsed.name is None:
+        raise BadInput(f"Expected the name of a key, got none: tacit keys {parsed.what} NAME.")
+    if parsed.what == "list" and parsed.name is not None:
+        raise BadInput(f"Expected nothing after list, got {parsed.name!r}. Leave it out: all keys are listed.")
+    if parsed.what == "add":  # before there is a store
+        check_new(parsed.name, parsed.role)
     opened = open_for(_serving(parsed), create=parsed.what == "add")
     store = opened.store
     try:
         store.db.begin()
         if parsed.what == "add":
-            if parsed.name is None:
-                raise BadInput("Expected a name for the key, got none: tacit keys add NAME --role decide.")
             made = new_key(store, parsed.name, parsed.role)
-            facts: dict[str, Any] = {"name": parsed.name, "role": parsed.role, "key": made}
+            facts: dict[str, Any] = {"name": parsed.name, "role": parsed.role, "key": made, "new_store": opened.fresh}
         elif parsed.what == "remove":
-            if parsed.name is None or not store.remove_api_key(parsed.name):
+            if not store.remove_api_key(parsed.name):
                 raise BadInput("Expected the name of a key, got one there is none of. `tacit keys list` lists them.")
             facts = {"removed": parsed.name}
         else:
@@ -102,10 +106,13 @@ def keys(parsed: argparse.Namespace, _: list[str]) -> int:
         print_json(facts)
     elif parsed.what == "add":
         print(
-            f"{facts['key']}\nShown once; stored is a hash. Send it as Authorization: Bearer KEY (role {parsed.role})."
+            f"{facts['key']}\nShown once; stored is a hash. Send it as Authorization: Bearer KEY (role {parsed.role}). "
+            "It counts from the next start on."
         )
+        if opened.fresh:
+            print(f"This is a new store{'' if opened.master is not None else ', and not sealed: give --key-file'}.")
     elif parsed.what == "remove":
-        print(f"removed {parsed.name}")
+        print(f"removed {parsed.name}; a service that runs goes on taking it until it is started again")
     else:
         for one in facts["keys"]:
             print(f"{one['role']:<8}{one['name']}")
@@ -128,6 +135,8 @@ def ledger(parsed: argparse.Namespace, _: list[str]) -> int:
     opened = open_for(_serving(parsed), create=False, fork=parsed.what == "fork", anyway=parsed.anyway)
     store = opened.store
     try:
+        if parsed.what == "verify":
+            store.db.check()
         seq, head = chain.verify(store)
         facts: dict[str, Any] = {"entries": seq, "head": head}
         if parsed.what == "show":

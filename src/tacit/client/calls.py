@@ -97,6 +97,15 @@ class Call(Generic[T]):
         raise problem
 
 
+#: What one of several decisions was refused as, where that is no 400: it has no status of its own.
+_BY_CODE: dict[str, type[ServiceError]] = {
+    "failed": ServiceUnavailable,
+    "paused": ServiceConflict,
+    "unavailable": ServiceUnavailable,
+    "unknown_deployment": ServiceNotFound,
+}
+
+
 def error_of(answer: Answer) -> ServiceError:
     """The error that an answer is, in the words of the service."""
     code = about = None
@@ -356,7 +365,8 @@ def _choice_or_error(answer: Answer, one: dict[str, Any]) -> Choice | ServiceErr
     told = one.get("error")
     if not isinstance(told, dict):
         return _choice(answer, one)
-    return ServiceRefused(str(told.get("message")), code=str(told.get("code")), field=told.get("field"))
+    code = str(told.get("code"))
+    return _BY_CODE.get(code, ServiceRefused)(str(told.get("message")), code=code, field=told.get("field"))
 
 
 def _choice(answer: Answer, found: dict[str, Any]) -> Choice:

@@ -144,7 +144,7 @@ class Client:
         return self._sender.send(calls.report(deployment, message))
 
     def batch(self, deployment: str, message: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
-        """A shuffler's batch, plain or sealed. A stage has one batch."""
+        """A shuffler's batch, sealed. A stage has one batch."""
         return self._sender.send(calls.batch(deployment, message))
 
     # ----------------------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class AsyncClient:
         return await self._sender.send(calls.report(deployment, message))
 
     async def batch(self, deployment: str, message: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
-        """A shuffler's batch, plain or sealed. A stage has one batch."""
+        """A shuffler's batch, sealed. A stage has one batch."""
         return await self._sender.send(calls.batch(deployment, message))
 
     # ----------------------------------------------------------------------------------------------------------------

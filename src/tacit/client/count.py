@@ -25,8 +25,13 @@ class Count:
             if type(made) is not int or made < 0:
                 raise TypeError
         except FileNotFoundError:
+            if not self._path.absolute().parent.is_dir():
+                raise BadInput(
+                    f"Expected made_file in a folder that is there, got {self._path}. Make the folder first: the count "
+                    "of reports must be on the disk before one leaves."
+                ) from None
             return 0
-        except (OSError, ValueError, TypeError, LookupError):
+        except (OSError, ValueError, TypeError, LookupError, RecursionError):
             raise BadInput(
                 f"Expected the number of reports made so far in {self._path}, got a file that cannot be read. Nothing "
                 "is reported until it can: use an intact copy. Remove it only if this device has made no report."

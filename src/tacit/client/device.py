@@ -138,9 +138,10 @@ class DeviceClient:
         same. Raises `LimitReached` when all reports are made, and `HorizonSpent` when the service learns nothing more:
         then no report is made, and none counted.
 
-        As in `choose`, an old view is renewed first: the newest one says which stage the service is at.
+        As in `choose`, an old view is renewed first: the newest one says which stage the service is at. Where there are
+        batches that is asked in any case: a report for one that is full already would be made, and counted, in vain.
         """
-        self._look()
+        self._look(always=self._shuffler is not None)
         if self._spent is not None:
             raise HorizonSpent(
                 "Expected a deployment that learns from reports, got one that no longer does. Nothing was reported or "
@@ -158,11 +159,11 @@ class DeviceClient:
             self._unsent.append(message)
         self._send(message)
 
-    def _look(self) -> None:
-        """Renew a view that is old, if the service can be reached; only the first one must come."""
+    def _look(self, *, always: bool = False) -> None:
+        """Renew a view that is old, or whichever, if the service can be reached; only the first one must come."""
         if self._seen is None:
             self.refresh()
-        elif time.monotonic() - self._seen >= self._refresh:
+        elif always or time.monotonic() - self._seen >= self._refresh:
             try:
                 self.refresh()
             except ServiceUnavailable:
@@ -185,6 +186,9 @@ class DeviceClient:
         except ServiceUnavailable:
             raise
         except ServiceError as problem:
+            if problem.code == "repeated_report":  # an answer was lost: it had arrived
+                self._forget(message)
+                return
             if problem.code == "horizon_spent":  # after the view was seen: the next report is not made for nothing
                 self._spent = str(problem)
             self._forget(message)

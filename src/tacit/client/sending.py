@@ -170,7 +170,13 @@ def _checked(url: object) -> str:
     if parts.username is not None or parts.password is not None:
         raise BadInput("Expected url without a user or a password, got one with them. Pass a key: key=….")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
+    found = f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
+    try:
+        parts.hostname.encode("idna")
+        _httpx().Request("GET", found)
+    except (ValueError, _httpx().InvalidURL):  # a name with two dots in a row, a character that no address has
+        raise BadInput("Expected url to be an address like http://127.0.0.1:8420, got something else.") from None
+    return found
 
 
 def _httpx() -> Any:

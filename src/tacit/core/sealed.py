@@ -154,12 +154,18 @@ def locked(path: Path) -> Iterator[None]:
         lock.unlink(missing_ok=True)
 
 
-def write(path: Path, data: bytes) -> None:
-    """Put `data` at `path`, readable by its owner alone, all of it or nothing, and on the disk before it returns."""
+def write(path: Path, data: bytes, *, of_folder: bool = False) -> None:
+    """Put `data` at `path`, readable by its owner alone, all of it or nothing, and on the disk before it returns.
+
+    What an administrator writes in place of a file stays its owner's; with `of_folder` a new file is the owner's of its
+    folder.
+    """
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
+            if path.exists() or of_folder:
+                belong(file.fileno(), path if path.exists() else path.parent)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -172,6 +178,14 @@ def write(path: Path, data: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def belong(handle: int, like: Path) -> None:
+    """Give an open file to the owner of another, or of a folder: where an administrator has made it."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        owner = like.stat()
+        if owner.st_uid:
+            os.fchown(handle, owner.st_uid, owner.st_gid)
 
 
 def withdraw(path: Path, checkpoint: str) -> None:

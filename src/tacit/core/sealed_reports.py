@@ -136,6 +136,13 @@ def most_in_batch(contract: Contract) -> int:
     return limit_of(_batch_numbers(contract))
 
 
+def batch_length(contract: Contract) -> int:
+    """Characters a sealed batch has at most, as a shuffler writes it: for whoever limits what it reads."""
+    text = 4 * -(-_length(contract) // 3) + 3  # base64, quotes and a comma
+    totals = contract.report.size * (len(str(MODULUS)) + 1) if contract.whole else 0
+    return limit_of(0) + totals + (contract.report.batch or 0) * text
+
+
 # The device's part --------------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from tacit.errors import BadInput, StoreUnavailable
+from tacit.core.sealed import belong
+from tacit.errors import BadInput, StoreRefused, StoreUnavailable
 
 Row = Sequence[Any]
 
@@ -41,6 +42,10 @@ class Database(Protocol):
         """After an erasure: leave no old pages behind in a log."""
         ...
 
+    def check(self) -> None:
+        """Look at every page, where that is ours to do; refuse a damaged store."""
+        ...
+
     def identity(self) -> str:
         """What tells this server or file from another that holds a copy of it; "" if nothing does."""
         ...
@@ -56,15 +61,16 @@ def connect(url: str) -> Database:
         raise BadInput(
             f"Expected a store such as tacit.db or postgresql://host/name, got the scheme {url.split('://')[0]!r}."
         )
-    return SQLite(_file(url))
+    return SQLite(file_of(url))
 
 
 def exists(url: str) -> bool:
     """Whether there may be a store; of a server it is not known before one asks."""
-    return ("://" in url and not url.startswith("sqlite://")) or _file(url).exists()
+    return ("://" in url and not url.startswith("sqlite://")) or file_of(url).exists()
 
 
-def _file(url: str) -> Path:
+def file_of(url: str) -> Path:
+    """The file of an embedded store."""
     return Path(url.removeprefix("sqlite:///").removeprefix("sqlite://"))
 
 
@@ -79,7 +85,11 @@ class SQLite:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Made here and not by SQLite, so that there is no moment at which others may read it.
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            new = not path.exists()
+            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+            if new:  # made by an administrator, it is for whoever serves from this folder
+                belong(handle, path.parent)
+            os.close(handle)
             if stat.S_IMODE(path.stat().st_mode) & 0o077:
                 path.chmod(0o600)
             self._connection = sqlite3.connect(
@@ -143,6 +153,13 @@ class SQLite:
         except sqlite3.Error as problem:
             raise _unavailable(problem, str(self.path)) from None
 
+    def check(self) -> None:
+        if self.all("PRAGMA quick_check(1)")[0][0] != "ok":
+            raise StoreRefused(
+                f"Expected an intact store at {self.path}, got one with damaged pages. Put back a copy, and accept the "
+                "price with `tacit ledger fork`."
+            )
+
     def identity(self) -> str:
         return ""
 
@@ -158,4 +175,16 @@ def _unavailable(problem: Exception, where: str) -> StoreUnavailable:
         return StoreUnavailable(
             "Expected room on the disk of the store, got none: nothing was changed. Free some, and send it again."
         )
-    return StoreUnavailable(f"Expected a working store, got: {type(problem).__name__}: {text}. Nothing was changed.")
+    if isinstance(problem, OSError):
+        return StoreUnavailable(
+            f"Expected to read and write the store {where}, got: {problem.strerror}. Check --store, and who owns its "
+            "folder. Nothing was changed."
+        )
+    if isinstance(problem, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text):
+        return StoreUnavailable(
+            f"Expected a store at {where}, got a file that is damaged, or is none. Put back a copy, and accept the "
+            "price with `tacit ledger fork`. Nothing was changed."
+        )
+    return StoreUnavailable(
+        f"Expected a working store at {where}, got: {type(problem).__name__}: {text}. Nothing was changed; try again."
+    )

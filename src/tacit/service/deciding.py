@@ -20,7 +20,15 @@ from tacit._types import Floats
 from tacit.core.inputs import as_rows
 from tacit.core.round import LARGEST
 from tacit.core.state import fill
-from tacit.errors import AlreadyClosed, BadInput, OutOfBounds, Paused, StoreRefused, UnknownDecision
+from tacit.errors import (
+    AlreadyClosed,
+    BadInput,
+    DeploymentFailed,
+    OutOfBounds,
+    Paused,
+    StoreRefused,
+    UnknownDecision,
+)
 from tacit.privacy.scope import Protects
 from tacit.service import chain
 from tacit.service.live import Live
@@ -494,9 +502,7 @@ class Deciding(Standing):
 
     def notes(self) -> tuple[str, ...]:
         rows = "in the order of their decisions, when they close" if self.in_order else "when their reward comes"
-        return (
-            f"Served over HTTP. Releases count decisions, never rewards; rows are learned {rows}.",
-        )
+        return (f"Served over HTTP. Releases count decisions, never rewards; rows are learned {rows}.",)
 
     def excluded(self) -> tuple[str, ...]:
         return (
@@ -523,7 +529,13 @@ class Deciding(Standing):
             view = self.live.published
             arrays = {name: part.tolist() for name, part in zip(view._fields, view, strict=True)}
             found = {"deployment": self.name, "policy": self.config.slug, "version": self.version, "arrays": arrays}
-            self._text = (self.version, json.dumps(found, allow_nan=False))
+            try:
+                self._text = (self.version, json.dumps(found, allow_nan=False))
+            except ValueError:
+                raise DeploymentFailed(
+                    "Expected a view of finite numbers, got one with others, which JSON does not have: what was "
+                    "learned is too large. Deploy it anew with actions and rewards within the bounds."
+                ) from None
         return self._text[1]
 
 

@@ -91,6 +91,8 @@ class Engine:
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tacit-store")
         self._scribe = ThreadPoolExecutor(1, thread_name_prefix="tacit-witness")
+        # Calibrating, compiling, opening a batch: seconds or more, in threads that noise does not wait for.
+        self._patient = ThreadPoolExecutor(2, thread_name_prefix="tacit-patient")
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
         self._held: set[str] = set()
@@ -100,7 +102,8 @@ class Engine:
         self._told: Witness | None = None  # what the witness was told last
         self._drawing: dict[str, asyncio.Task[None]] = {}
         self._aside: dict[str, deque[_Work]] = {}  # by deployment: what waits for its noise
-        self._away, self._failed_at = False, -math.inf  # whether the store cannot be written, and when it last could not
+        self._away = False  # the store cannot be written
+        self._failed_at = -math.inf  # when that was found last
         self.pending: dict[str, int] = {}
 
     @property
@@ -134,6 +137,7 @@ class Engine:
         gc.freeze()
         gc.enable()
         self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._sweep())]
+        self._tasks[0].add_done_callback(self._written)
         if self.shared:
             self._tasks.append(asyncio.create_task(self._watch()))
         self._tasks.append(asyncio.create_task(self._warm_noise()))
@@ -168,6 +172,7 @@ class Engine:
             with suppress(StoreUnavailable):  # they run out by themselves
                 self.store.drop_leases(self.replica)
         self._thread.shutdown()
+        self._patient.shutdown(wait=False, cancel_futures=True)
         self.store.db.close()
 
     # Asking it to do something ------------------------------------------------------------------------------------
@@ -193,6 +198,10 @@ class Engine:
     def now(self) -> float:
         return self._now()
 
+    async def apart(self, run: Callable[[], Result]) -> Result:
+        """Do what takes long, and changes nothing, in a thread of its own."""
+        return await asyncio.get_running_loop().run_in_executor(self._patient, run)
+
     # The one writer -----------------------------------------------------------------------------------------------
 
     async def _write(self) -> None:
@@ -216,7 +225,10 @@ class Engine:
                 await self._failed(problem, done)
                 continue
             for found in touched:
-                found.committed()
+                try:
+                    found.committed()
+                except Exception as problem:
+                    _stand_still(found, problem)
             for work in done:
                 _resolve(work)
             self._see_to_noise()
@@ -225,6 +237,16 @@ class Engine:
             if self._settling:
                 self._settling = False
                 await loop.run_in_executor(self._thread, self.store.db.settle)
+
+    def _written(self, task: asyncio.Task[None]) -> None:
+        """Nothing ends the writer but the end of the service. Should it be otherwise, nobody waits for it in vain."""
+        if self._stopping or task.cancelled():
+            return
+        problem = task.exception() or RuntimeError()
+        _log.critical({"writer ended": type(problem).__name__, "where": place_of(problem)})
+        self._stopping = self._away = True
+        for waiting in (*self._aside.values(), self._queue):
+            _refuse(waiting, StoreUnavailable(_STOPPING))
 
     def _fill_and_commit(self, done: list[_Work], touched: list[Standing]) -> None:
         self._fill(done, touched)
@@ -248,6 +270,8 @@ class Engine:
                 raise
             except TacitError as problem:
                 work.failed = problem
+            except _Mistake:
+                raise
             except Exception as problem:
                 if work.owner is None:
                     raise
@@ -261,10 +285,10 @@ class Engine:
 
     @staticmethod
     def _careful(found: Standing, run: Callable[[], Result]) -> Result:
-        """Do this, and let what it raises unexpectedly be the mistake of this deployment alone."""
+        """Do this, and let what it raises be the mistake of this deployment alone: nobody has asked for anything."""
         try:
             return run()
-        except TacitError:
+        except StoreUnavailable:
             raise
         except Exception as problem:
             raise _Mistake(found) from problem
@@ -274,9 +298,7 @@ class Engine:
         waiting = [*done, *self._queue]
         self._queue.clear()
         if isinstance(problem, _Mistake):
-            owner, cause = problem.owner, problem.__cause__ or problem
-            _log.error({"deployment failed": owner.name, "what": type(cause).__name__, "where": place_of(cause)})
-            owner.failed = True
+            _stand_still(problem.owner, problem.__cause__ or problem)
             for work in waiting:
                 work.result = work.failed = None
             self._queue.extend(waiting)  # once more, and this time it refuses them itself
@@ -405,7 +427,7 @@ class Engine:
             return False
         if self.shared and not self.store.keep_lease(found.uid, self.replica, LEASE):
             return False
-        return found.close_due(self._now()) > 0
+        return self._careful(found, partial(found.close_due, self._now())) > 0
 
     async def _watch(self) -> None:
         """Among replicas: take or renew leases, do the holder's work, and follow what the others have done."""
@@ -437,7 +459,7 @@ class Engine:
                 self.deployments[row.name] = found
 
         try:
-            found = await asyncio.get_running_loop().run_in_executor(None, prepare)
+            found = await self.apart(prepare)
             await self.submit(partial(add, found))
         except Exception as problem:  # the next look will find it again
             _log.warning({"deployment not taken in": type(problem).__name__, "where": place_of(problem)})
@@ -463,8 +485,8 @@ class Engine:
             if isinstance(found, Deciding):
                 more |= self._careful(found, partial(self._hold, found, int(made), int(version)))
             elif int(made) != found.made:
-                found.load()
-                found.committed()
+                self._careful(found, found.load)
+                self._careful(found, found.committed)
         for found in known.values():
             found.state = "deleted"
             del self.deployments[found.name]
@@ -497,9 +519,8 @@ class Engine:
     async def create(self, name: str, asked: settings.Asked) -> Standing:
         """A new deployment."""
         settings.check_name(name)
-        loop = asyncio.get_running_loop()
         # Calibration may take a second: outside the transaction, and remembered by the plan's own caches.
-        await loop.run_in_executor(None, settings.plan_of, asked)
+        await self.apart(partial(settings.plan_of, asked))
 
         def run() -> Standing:
             if name in self.deployments or self.store.has_name(name):  # perhaps another replica's, of just now
@@ -513,7 +534,7 @@ class Engine:
             return found
 
         found = await self.submit(run)
-        await loop.run_in_executor(None, found.warm)
+        await self.apart(found.warm)
         gc.freeze()
         if isinstance(found, Deciding):
             await self._load_sampler(found)
@@ -554,6 +575,12 @@ class Engine:
             return found.erase(person, self._now())
 
         return await self.submit(run)
+
+
+def _stand_still(found: Standing, problem: BaseException) -> None:
+    """Ask nothing more of a deployment that has raised what nobody expected."""
+    _log.error({"deployment failed": found.name, "what": type(problem).__name__, "where": place_of(problem)})
+    found.failed = True
 
 
 def _refuse(waiting: Iterable[_Work], problem: Exception) -> None:

@@ -38,10 +38,30 @@ class Lines(logging.Formatter):
         return json.dumps(facts)
 
 
+class NotTooOften(logging.Filter):
+    """Of what libraries log, one line a second of a kind: a system without room for connections says so for each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[tuple[str, int, str], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.split(".")[0] == "tacit":
+            return True
+        kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] is not None else ""
+        what, now = (record.name, record.levelno, kind), time.monotonic()
+        if now - self._last.get(what, -1.0) < 1.0:
+            return False
+        self._last[what] = now
+        return True
+
+
 def set_up() -> None:
-    """Everything that is logged goes to standard error, in this form."""
+    """Everything that is logged, and every warning, goes to standard error, in this form."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
+    handler.addFilter(NotTooOften())
+    logging.captureWarnings(True)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tacit.errors import StoreRefused
+from tacit.errors import StoreRefused, StoreUnavailable
 from tacit.service import chain, settings, standing
-from tacit.service.database import connect, exists
+from tacit.service.database import connect, exists, file_of
 from tacit.service.deciding import Deciding
+from tacit.service.logs import place_of
 from tacit.service.reporting import Reporting
 from tacit.service.sealing import Sealer
 from tacit.service.standing import Standing
 from tacit.service.store import Deployment, Store
 from tacit.service.witness import Witness, check, tidy
+
+_log = logging.getLogger("tacit.service")
 
 #: Entries at the end of the ledger that every start looks at, in half a second; `tacit ledger verify` looks at all.
 _LOOKED_AT = 100_000
@@ -29,6 +33,7 @@ class Opened:
     store: Store
     master: bytes | None
     witness: Path
+    fresh: bool = False  #: it was made just now
     deployments: dict[str, Standing] = field(default_factory=dict)
 
 
@@ -36,7 +41,7 @@ def default_witness(url: str) -> Path:
     """Where the witness of a store lies unless told otherwise: beside it."""
     if url.startswith(("postgresql://", "postgres://")):
         return Path("tacit.witness")
-    path = Path(url.removeprefix("sqlite:///").removeprefix("sqlite://"))
+    path = file_of(url)
     return path.with_name(path.name + ".witness")
 
 
@@ -67,11 +72,10 @@ def open_store(
         else:
             check(store, path, fresh=fresh)
         chain.verify(store, last=_LOOKED_AT)
-        opened = Opened(store, key, path)
+        opened = Opened(store, key, path, fresh)
         for row in store.deployments():
-            found = make(store, row, key)
-            found.load()
-            opened.deployments[row.name] = found
+            opened.deployments[row.name] = found = make(store, row, key)
+            _load(found)
         if fork:
             _fork(opened)
         for found in opened.deployments.values():
@@ -86,6 +90,17 @@ def open_store(
         store.db.close()
         raise
     return opened
+
+
+def _load(found: Standing) -> None:
+    """Read a deployment. A mistake of its own keeps nobody else from being served; a record that does not open does."""
+    try:
+        found.load()
+    except (StoreRefused, StoreUnavailable):
+        raise
+    except Exception as problem:
+        _log.error({"deployment failed": found.name, "what": type(problem).__name__, "where": place_of(problem)})
+        found.failed = True
 
 
 def _none(url: str) -> StoreRefused:
@@ -121,7 +136,7 @@ def _check_key(store: Store, key: bytes | None, *, fresh: bool) -> None:
 def _check_fork(store: Store, path: Path, *, anyway: bool) -> None:
     """A fork costs privacy for good: only where the store is refused without it, or the operator knows of a copy. And
     it writes a witness: never over that of another store."""
-    seen = _seen(path)
+    seen = Witness.load(path)
     own = {store.meta("id"), *json.loads(store.meta("before") or "[]")}
     if seen is not None and not own & {seen.store, *seen.before}:
         raise StoreRefused(
@@ -140,17 +155,10 @@ def _check_fork(store: Store, path: Path, *, anyway: bool) -> None:
         )
 
 
-def _seen(path: Path) -> Witness | None:
-    try:
-        return Witness.load(path)
-    except StoreRefused:  # a file that is no witness: that it is none is what is being accepted
-        return None
-
-
 def _fork(opened: Opened) -> None:
     """One copy more of everything, in the ledger and on the cards. What a restored store does not know of, its witness
     may: it is one more than either has counted."""
-    store, seen = opened.store, _seen(opened.witness)
+    store, seen = opened.store, Witness.load(opened.witness)
     known = json.loads(store.meta("copies") or "{}")
     if seen is not None:
         known = {uid: max(known.get(uid, 1), seen.copies.get(uid, 1)) for uid in {**known, **seen.copies}}

@@ -120,6 +120,9 @@ class Postgres:
     def settle(self) -> None:
         """The server's own affair: its vacuum and its log."""
 
+    def check(self) -> None:
+        """The server's own affair, too."""
+
     def identity(self) -> str:
         return self._identity
 

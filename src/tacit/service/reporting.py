@@ -47,7 +47,6 @@ class Reporting(Standing):
         row = self.store.deployment(self.uid)
         if row is None:
             raise StoreRefused(f"Expected the deployment {self.name} in the store, got none: it was deleted.")
-        self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
         server = Server(self.config, memory=MEMORY)
         server._stage, server._take = row.made, self.server._take
         self.server = server
@@ -64,6 +63,7 @@ class Reporting(Standing):
             self.released_at = view[1]
         self._dirty, self._next = False, None
         self._text = server.view_json()
+        self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
 
     def save(self, now: float) -> None:
         if not self._dirty:
@@ -126,15 +126,21 @@ class Reporting(Standing):
         self._dirty = True
         return self.server.stage
 
-    def receive_batch(self, message: dict[str, Any]) -> int:
-        """Learn from a shuffler's batch, sealed or not; the number of batches there are now."""
+    def open_batch(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A shuffler's batch, unsealed. It changes nothing and needs no transaction: tens of thousands of reports take
+        seconds, in which others are served."""
         self._serving()
         if self.takes != "batches":
             raise BadInput(f"Expected single reports, got a batch: {self.config.slug} has no shuffler.")
-        self._follow()
         if self._private is None:
             raise BadMessage("Expected a deployment with a sealing key, got one without.")
-        self.server.receive_batch(open_batch(self.config, message, self._private))
+        return open_batch(self.config, message, self._private)
+
+    def receive_batch(self, batch: dict[str, Any]) -> int:
+        """Learn from a batch that `open_batch` has opened; the number of batches there are now."""
+        self._serving()
+        self._follow()
+        self.server.receive_batch(batch)
         self._dirty = True
         return self.server.stage
 

@@ -13,17 +13,20 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from tacit._listening import check_port, is_loopback, listen
+from tacit._listening import bind, check_port, hear, is_loopback, patient_protocol, room_for_connections
 from tacit._validate import known
 from tacit.errors import BadInput
 from tacit.service import logs
 from tacit.service.api.app import MOST_BYTES, application
 from tacit.service.api.roles import Keys
+from tacit.service.database import exists, file_of
 from tacit.service.engine import Engine
 from tacit.service.opening import Opened, default_witness, open_store
 from tacit.service.sealing import KEY_VARIABLE, read_key
 
 PORT = 8420
+#: Bytes of a body that must be allowed at least.
+LEAST_BYTES = 1024
 #: Connections that may wait to be taken.
 _WAITING = 2048
 #: Told once it listens: facts for programs, and lines for people.
@@ -82,11 +85,21 @@ def _typed(name: str, kind: str, value: Any, where: str) -> Any:
         raise BadInput(f"Expected {name} {where} to be true or false, got something else.")
     if kind == "int":
         try:
-            number = int(value)
-        except (TypeError, ValueError, OverflowError):
+            number = int(value) if isinstance(value, str) else value
+            if type(number) is not int:
+                raise ValueError
+        except ValueError:
             raise BadInput(f"Expected {name} {where} to be a whole number, got something else.") from None
-        return check_port(number, where) if name == "port" else number
-    return str(value)
+        if name == "port":
+            return check_port(number, where)
+        if number < LEAST_BYTES:
+            raise BadInput(
+                f"Expected {name} {where} to be at least {LEAST_BYTES:,}, got {number}: nobody could ask for anything."
+            )
+        return number
+    if not isinstance(value, str) or not value:
+        raise BadInput(f"Expected {name} {where} to be a text, got something else.")
+    return value
 
 
 def new_key_file(path: Path) -> None:
@@ -111,13 +124,23 @@ def open_for(serving: Serving, *, create: bool = True, fork: bool = False, anywa
     key = read_key(None if serving.key_file is None else Path(serving.key_file))
     witness = None if serving.witness is None else Path(serving.witness)
     if witness is not None:
-        _check_witness(witness, serving.store)
+        _check_witness(witness, serving.store, serving.key_file)
     return open_store(serving.store, key=key, witness=witness, create=create, fork=fork, anyway=anyway)
 
 
-def _check_witness(path: Path, store: str) -> None:
-    """Refuse a witness that cannot be written before there is a store that lacks one. Its folder is not made: where it
-    is a disk that was not mounted, another folder in its place would be no witness."""
+def _check_witness(path: Path, store: str, key_file: str | None) -> None:
+    """Refuse a witness that cannot be written before there is a store that lacks one, and one that is written over the
+    store or its key. Its folder is not made: where it is a disk that was not mounted, another folder in its place would
+    be no witness."""
+    others = [] if key_file is None else [Path(key_file)]
+    if "://" not in store or store.startswith("sqlite://"):
+        file = file_of(store)
+        others += [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))]
+    if any(_same_file(path, other) for other in others):
+        raise BadInput(
+            f"Expected witness to be a file of its own, got {path}, which is the store or its key. Give another "
+            "--witness. Nothing was changed."
+        )
     folder = path.absolute().parent
     if not folder.exists() and folder in default_witness(store).absolute().parents:
         return  # the folder of the store, which is made with it
@@ -135,6 +158,10 @@ def _check_witness(path: Path, store: str) -> None:
     )
 
 
+def _same_file(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+
+
 def run(serving: Serving, started: Started) -> None:
     """Serve until told to stop: SIGTERM and SIGINT finish what was accepted and let go of the store."""
     try:
@@ -143,30 +170,37 @@ def run(serving: Serving, started: Started) -> None:
         raise BadInput(
             "Expected uvicorn for `tacit serve`, got none. Install it with pip install 'tacit[serve]'."
         ) from None
+    if not is_loopback(serving.host) and not exists(serving.store):
+        raise _no_keys(serving.host)  # a new store has none, and need not be made to find that out
+    with bind(serving.host, serving.port) as bound:  # first: a port that is in use leaves no store behind
+        _run(serving, started, bound, uvicorn)
+
+
+def _run(serving: Serving, started: Started, bound: socket.socket, uvicorn: Any) -> None:
     opened = open_for(serving)
-    keys = Keys(opened.store.api_keys())
-    if not keys and not is_loopback(serving.host):
+    try:
+        keys = Keys(opened.store.api_keys())
+        if not keys and not is_loopback(serving.host):
+            raise _no_keys(serving.host)
+        hear(bound, _WAITING)  # whoever comes while machine code is loaded waits, and is not refused
+    except BaseException:
         opened.store.db.close()
-        raise BadInput(
-            f"Expected a key before anybody but this machine is served, got none and host {serving.host}. Make one "
-            "with `tacit keys add NAME --role admin`, or serve on 127.0.0.1."
-        )
+        raise
     logs.set_up()
     _no_core_dumps()
+    room_for_connections()
     # The thread that commits must not wait for its turn longer than the disk takes.
     sys.setswitchinterval(0.0002)
     engine = Engine(opened)
     app = application(
         engine, keys, allow_seed=serving.test_seeds, most_bytes=serving.most_bytes, log_requests=serving.log_requests
     )
-    try:
-        bound = _bind(serving)
-    except BadInput:
-        opened.store.db.close()
-        raise
     _announce(started, serving, bound.getsockname()[1], opened, keys)
     config = uvicorn.Config(
         app,
+        http=patient_protocol(),
+        ws="none",
+        proxy_headers=False,
         access_log=False,
         log_config=None,
         server_header=False,
@@ -176,7 +210,15 @@ def run(serving: Serving, started: Started) -> None:
         backlog=_WAITING,
         lifespan="on",
     )
-    asyncio.run(_until_stopped(uvicorn.Server(config), bound))
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(uvicorn.Server(config).serve(sockets=[bound]))
+
+
+def _no_keys(host: str) -> BadInput:
+    return BadInput(
+        f"Expected a key before anybody but this machine is served, got none and host {host}. Make one with `tacit "
+        "keys add NAME --role admin`, or serve on 127.0.0.1."
+    )
 
 
 def _no_core_dumps() -> None:
@@ -188,15 +230,6 @@ def _no_core_dumps() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-async def _until_stopped(server: Any, bound: socket.socket) -> None:
-    await server.serve(sockets=[bound])
-
-
-def _bind(serving: Serving) -> socket.socket:
-    # Whoever comes while machine code is loaded waits, and is not refused.
-    return listen(serving.host, serving.port, _WAITING)
-
-
 def _announce(started: Started, serving: Serving, port: int, opened: Opened, keys: Keys) -> None:
     sealed, place = opened.master is not None, serving.store
     word = "sealed" if sealed else f"not sealed: give --key-file, or set {KEY_VARIABLE}"
@@ -206,7 +239,7 @@ def _announce(started: Started, serving: Serving, port: int, opened: Opened, key
     url = f"http://{host}:{port}"
     lines = [
         f"tacit serves on {url}  (/docs, /health, /metrics, dashboard at /)",
-        f"store   {place} ({word})",
+        f"store   {place} ({'new, ' if opened.fresh else ''}{word})",
         f"access  {who}",
     ]
     if serving.test_seeds:

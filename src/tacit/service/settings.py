@@ -5,17 +5,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal
+
+import numpy as np
 
 from tacit._validate import one_of, positive, real, whole
 from tacit._version import __version__
+from tacit.core.contract import contract_of
 from tacit.core.functions import FunctionPolicy
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import LARGEST
-from tacit.core.state import clock_of, same
-from tacit.errors import BadInput, NoSecureSampler, StoreRefused, TacitError, UnknownName
+from tacit.core.sealed_reports import batch_length
+from tacit.core.state import clock_of, leaves, same
+from tacit.errors import (
+    BadInput,
+    BadMessage,
+    NoSecureSampler,
+    PrivacyRefusal,
+    StoreRefused,
+    TacitError,
+    UnknownName,
+)
 from tacit.policies.catalogue import policy as policy_of
 from tacit.privacy.scope import Protects, Trust
 
@@ -28,6 +40,12 @@ DAY = 86_400.0
 LONGEST = 366 * DAY
 #: Numbers of one action at most.
 MOST_FEATURES = 4096
+#: Bytes of a shuffler's batch at most: it holds the reports of many people.
+MOST_BATCH = 64 * 2**20
+#: Bytes of sums, noise and view of a deployment at most: what has changed of them is written with every transaction.
+MOST_STATE = 256 * 2**20
+#: Views that noise is calibrated for at most: each takes 30 µs.
+MOST_VIEWS = 100_000
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 #: What is said about decisions that wait for their rewards.
@@ -147,13 +165,15 @@ def ask(
         described = json.loads(json.dumps(config.to_dict(), allow_nan=False))
         if config.dim > MOST_FEATURES:
             raise BadInput(f"Expected at most {MOST_FEATURES:,} features, got more. Project actions first.")
+        if getattr(config, "views", None) is not None and config.views > MOST_VIEWS:
+            raise BadInput(f"Expected views to be at most {MOST_VIEWS:,}, got more. Leave it out, or give a horizon.")
         _refuse_rewards(config, chosen)
         return Asked(policy=described, **chosen)
     except BadInput as problem:
         raise _discreet(problem, {**options, **chosen}) from None
-    except (TypeError, AttributeError):  # a list where a number was expected, an option left out
+    except (TypeError, AttributeError, ArithmeticError, ValueError):  # a list for a number, a number without end
         raise BadInput(
-            f"Expected the options of {kind.slug} with values of their kinds, got others, or one is missing. "
+            f"Expected the options of {kind.slug} with values of their kinds, got {_got(kind, options)}. "
             f"`tacit policies {kind.slug}` lists them."
         ) from None
 
@@ -168,23 +188,62 @@ def _refuse_rewards(config: Policy, chosen: Mapping[str, Any]) -> None:
         )
 
 
+def _got(kind: Any, options: Mapping[str, Any]) -> str:
+    """What is wrong with options that no policy can be made of: the names of those that are missing, if any are."""
+    missing = [
+        one.name
+        for one in fields(kind)
+        if one.init and one.default is MISSING and one.default_factory is MISSING and one.name not in options
+    ]
+    return f"no {' and no '.join(missing)}" if missing else "others"
+
+
 def plan_of(asked: Asked) -> Plan:
-    """The plan of settings that are new: what none can be made of is refused."""
+    """The plan of settings that are new: what none can be made of, or none that can be served, is refused."""
     try:
-        return asked.plan(asked.config())
+        config = asked.config()
+        plan = asked.plan(config)
+        _check_size(config, plan)
+        _check_view(config, plan)
+        return plan
     except NoSecureSampler:
         raise
-    except BadInput as problem:
+    except (BadInput, PrivacyRefusal) as problem:
         raise _discreet(problem, asked.policy) from None
     except TacitError:
         raise
-    except (MemoryError, ArithmeticError, ValueError):
+    except (MemoryError, ArithmeticError, ValueError, TypeError, AttributeError):
         raise BadInput(
-            "Expected numbers that noise can be calibrated for, got some that are too large or too small."
+            "Expected numbers that noise can be calibrated for, got some that are too large or too small, or none."
         ) from None
 
 
-def _discreet(problem: BadInput, options: Mapping[str, Any]) -> BadInput:
+def _check_size(config: Policy, plan: Plan) -> None:
+    size = sum(
+        leaf.nbytes for part in (plan.vault(), plan.view(), plan.view()) for leaf in leaves("part", part).values()
+    )
+    if size > MOST_STATE:
+        raise BadInput(
+            f"Expected a deployment of at most {MOST_STATE // 2**20:,} MB, got sums and noise that are larger. Project "
+            "actions to fewer features first."
+        )
+    if takes(config) == "batches" and batch_length(contract_of(config)) > MOST_BATCH:
+        raise BadInput(f"Expected batches of at most {MOST_BATCH // 2**20:,} MB, got larger ones. Use a smaller batch.")
+
+
+def _check_view(config: Policy, plan: Plan) -> None:
+    """What is published must be numbers that a message can carry, from the first view on."""
+    view = plan.view()
+    if takes(config) != "decisions":
+        try:
+            contract_of(config).view_message(0, view)
+        except BadMessage:
+            raise FloatingPointError from None
+    elif not all(np.all(np.isfinite(leaf)) for leaf in leaves("view", view).values()):
+        raise FloatingPointError
+
+
+def _discreet(problem: BadInput | PrivacyRefusal, options: Mapping[str, Any]) -> BadInput | PrivacyRefusal:
     """The same refusal without what was sent: from Python it helps to see the value, in logs of others it does not."""
     text = str(problem)
     for name, value in options.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 from tacit.core.plan import Plan
@@ -72,6 +73,7 @@ class Standing:
         self.in_order = settings.in_order(self.config)
         self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
         self.released_at = row.created
+        self._tag = ("", "")  # the text that was published last, and its name
         self.failed = False  #: it stands still, since it has raised what nobody expected
 
     # What the engine calls ----------------------------------------------------------------------------------------
@@ -176,3 +178,9 @@ class Standing:
     def view_text(self) -> str:
         """The published view as JSON."""
         raise TypeError
+
+    def view_tag(self, text: str) -> str:
+        """A name for what was published: of its text, since numbers come again after a restore. Worked out once."""
+        if self._tag[0] is not text:
+            self._tag = (text, hashlib.sha256(text.encode()).hexdigest()[:32])
+        return self._tag[1]

@@ -57,7 +57,7 @@ class Witness:
         )
 
     def save(self, path: Path) -> None:
-        write(path, json.dumps(asdict(self), indent=1).encode())
+        write(path, json.dumps(asdict(self), indent=1).encode(), of_folder=True)
 
     @classmethod
     def load(cls, path: Path) -> Witness | None:
@@ -66,6 +66,11 @@ class Witness:
             text = path.read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as problem:
+            raise StoreRefused(
+                f"Expected to read the witness at {path}, got: {problem.strerror}. Give it to the user who serves, or "
+                "another --witness. Nothing was changed."
+            ) from None
         try:
             found = json.loads(text)
             return cls(
@@ -78,10 +83,11 @@ class Witness:
                 {str(uid): int(copies) for uid, copies in found["copies"].items()},
                 tuple(str(one) for one in found["before"]),
             )
-        except (AttributeError, ValueError, KeyError, TypeError):
+        except (AttributeError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise StoreRefused(
-                f"Expected a witness in {path}, got a file that is none. It was changed; put the right one back, or "
-                "accept a fork with `tacit ledger fork`."
+                f"Expected a witness in {path}, got a file that is none, or was changed. Put the right one back; if it "
+                "is lost, move this file away and accept the price of a fork with `tacit ledger fork`. Nothing was "
+                "changed."
             ) from None
 
 
@@ -94,12 +100,15 @@ def tidy(path: Path) -> None:
 
 def check(store: Store, path: Path, *, fresh: bool) -> None:
     """Refuse a store that is not the one, or is behind the one, that the witness has seen. `fresh`: made just now."""
-    seen = Witness.load(path)
+    seen, shared = Witness.load(path), not store.db.inline
     if seen is None:
         if fresh or store.head()[0] == 0:
             return
+        joins = (
+            "A replica that joins others needs a copy of the witness of one that runs: put it there. " if shared else ""
+        )
         raise StoreRefused(
-            f"Expected the witness of this store at {path}, got none: a store without it may be a copy. {_FORK}"
+            f"Expected the witness of this store at {path}, got none: a store without it may be a copy. {joins}{_FORK}"
         )
     now = Witness.of(store)
     if fresh:

@@ -30,7 +30,7 @@ _LOOK = 15.0
 #: Seconds that a batch on its way may still take when the process is asked to stop.
 _LAST = 5.0
 #: How a server says that it will never take a batch: by its status, or by its code.
-_NEVER = (400, 422, "horizon_spent")
+_NEVER = (400, 413, 422, "horizon_spent")
 
 
 class Mixing:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from tacit._listening import listen
+from tacit._listening import listen, patient_protocol, room_for_connections
 from tacit.client.clients import AsyncClient
 from tacit.core.policy import Policy
 from tacit.core.sealed_reports import sealing
@@ -38,6 +38,7 @@ def run(
     """
     sealing(config)
     uvicorn = _uvicorn()
+    room_for_connections()
     listener = listen(host, port)
     try:
         mixing = Mixing(config, AsyncClient(server, key), deployment)
@@ -61,6 +62,7 @@ def run(
 def _options() -> dict[str, Any]:
     """uvicorn without anything that would write down who came."""
     return {
+        "http": patient_protocol(),
         "access_log": False,
         "log_config": None,
         "log_level": "warning",

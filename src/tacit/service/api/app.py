@@ -24,10 +24,11 @@ from tacit.service.api.fast import Fast, respond
 from tacit.service.api.operations import health, prometheus, status
 from tacit.service.api.reading import Asked, BadBody
 from tacit.service.api.roles import Keys
-from tacit.service.api.routes import MOST_BATCH, V1
+from tacit.service.api.routes import V1
 from tacit.service.api.types import Error, Failed
 from tacit.service.engine import Engine
 from tacit.service.metrics import Metrics
+from tacit.service.settings import MOST_BATCH
 
 _log = logging.getLogger("tacit.requests")
 
@@ -35,6 +36,7 @@ _log = logging.getLogger("tacit.requests")
 MOST_BYTES = 4 * 2**20
 
 _PAGES = ("/", "/docs", "/docs/")
+_DOCS = ("/docs/", "/docs/openapi.json")
 _PAGE_HEADERS = [(name.lower().encode(), value.encode()) for name, value in pages.HEADERS.items()]
 
 Scope = dict[str, Any]
@@ -119,14 +121,15 @@ class Shell:
         try:
             place = self._fast.takes(scope)
             if self._open and not _from_here(scope):
-                text = "Expected a request of this machine's own programs, got one of a page or under another name. "
+                text = "Expected a request of this machine's own programs, got one of a page, of a proxy or under "
+                text += "another name. "
                 await respond(counted, 403, Failed(Error("wrong_origin", text + "Make a key with `tacit keys add`.")))
-            elif self._too_large(scope):
-                await respond(
-                    counted,
-                    413,
-                    Failed(Error("too_large", f"Expected a body of at most {self._most:,} bytes, got more.")),
-                )
+            elif (most := self._too_large(scope)) is not None:
+                text = f"Expected a body of at most {most:,} bytes, got more. It was not read."
+                await respond(counted, 413, Failed(Error("too_large", text)))
+            elif scope["path"].startswith("/docs/") and scope["path"] not in _DOCS:
+                text = "Expected an address of the service, got another. /docs lists them."
+                await respond(counted, 404, Failed(Error("not_found", text)))
             elif place is not None:
                 await self._fast.answer(place, scope, receive, counted)
             else:
@@ -138,28 +141,35 @@ class Shell:
                 # What was asked for and how it ended: no address, no id, no header, nothing of a body.
                 _log.info({"what": what, "status": status, "ms": round(1000 * seconds, 2)})
 
-    def _too_large(self, scope: Scope) -> bool:
+    def _too_large(self, scope: Scope) -> int | None:
+        """How many bytes are read at most, if the body is said to have more."""
         for name, value in scope["headers"]:
             if name == b"content-length":
                 most = max(self._most, MOST_BATCH) if scope["path"].endswith("/batches") else self._most
-                return not value.isdigit() or int(value) > most
-        return False
+                digits = value.lstrip(b"0") or b"0"  # a number of thousands of digits is not worked out
+                return most if not digits.isdigit() or len(digits) > 18 or int(digits) > most else None
+        return None
 
 
 def _from_here(scope: Scope) -> bool:
     """Without keys a page in this machine's browser could ask too, under our address or, by a name that it lets point
-    here, under its own. Programs send no origin, and call us by an address of this machine."""
+    here, under its own; and so could whoever comes through a proxy on this machine. Programs send no origin, call us by
+    an address of this machine, and come by themselves."""
     host = origin = b""
     for name, value in scope["headers"]:
         if name == b"host":
             host = value
         elif name == b"origin":
             origin = value
+        elif name in _PASSED_ON:
+            return False
     name = host.rsplit(b":", 1)[0] if not host.endswith(b"]") else host
     return (name in _HERE or _is_loopback(name)) and (not origin or origin == b"http://" + host)
 
 
 _HERE = frozenset({b"127.0.0.1", b"localhost", b"[::1]"})
+#: What proxies say about whom they ask for.
+_PASSED_ON = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 
 
 def _is_loopback(name: bytes) -> bool:

@@ -112,7 +112,7 @@ class Fast:
         except TooLarge:
             status = 413
             answer = types.Failed(
-                types.Error("too_large", f"Expected a body of at most {self._most:,} bytes, got more.")
+                types.Error("too_large", f"Expected a body of at most {self._most:,} bytes, got more. It was not read.")
             )
         await respond(send, status, answer)
 

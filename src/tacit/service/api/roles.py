@@ -28,11 +28,20 @@ ROLES = ("decide", "report", "admin")
 
 def new_key(store: Store, name: str, role: str) -> str:
     """A fresh key, shown once. Stored is its hash: 256 random bits need no slow one."""
-    one_of("role", role, ROLES)
+    check_new(name, role)
     key = "tacit_" + secrets.token_urlsafe(32)
     if not store.add_api_key(name, role, _hash(key)):
         raise BadInput(f"Expected a name that no key has, got {name!r}. Remove that key first, or choose another name.")
     return key
+
+
+def check_new(name: str, role: str) -> None:
+    """Refuse a name or a role that no key may have."""
+    one_of("role", role, ROLES)
+    if not 1 <= len(name) <= 128 or not name.isprintable() or name != name.strip():
+        raise BadInput(
+            f"Expected a name of 1 to 128 visible characters, got {name!r}. Choose another: it says whose key it is."
+        )
 
 
 def _hash(key: str) -> str:

@@ -27,8 +27,6 @@ from tacit.service.reporting import Reporting
 from tacit.service.standing import Standing, finite_epsilon
 
 Name = Annotated[str, PathParameter(description="The deployment's name.", max_length=63, min_length=1)]
-#: Bytes of a shuffler's batch at most: it holds the reports of many people.
-MOST_BATCH = 64 * 2**20
 #: Entries of the ledger in one answer at most: a release every round makes one a round.
 MOST_ENTRIES = 1000
 
@@ -371,6 +369,20 @@ async def erase(
     return await _erased(engine_of(request), name, person)
 
 
+@delete(
+    "/deployments/{name:str}/persons/erase",
+    guards=[needs()],
+    status_code=200,
+    summary="Erase the person erase",
+    responses=responses(404),
+    tags=["decisions"],
+    include_in_schema=False,
+)
+async def erase_erase(request: Asking, name: Name) -> types.Erased:
+    """Somebody whose id is the last word of the address below."""
+    return await _erased(engine_of(request), name, "erase")
+
+
 @post(
     "/deployments/{name:str}/persons/erase",
     guards=[needs()],
@@ -411,11 +423,12 @@ async def view(request: Asking, name: Name) -> Response[dict[str, Any]]:
     found = engine.find(name)
     if settings.view_is_for_admins(found.config):
         await needs()(request, None)
-    tag = f'"{found.uid}-{found.version}"'
+    text = found.view_text()
+    tag = f'"{found.view_tag(text)}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if _known(request.headers.getall("if-none-match", []), tag):
         return Response(b"", status_code=304, headers=headers, media_type=MediaType.JSON)  # type: ignore[arg-type]
-    return Response(msgspec.Raw(found.view_text().encode()), headers=headers)  # type: ignore[arg-type]
+    return Response(msgspec.Raw(text.encode()), headers=headers)  # type: ignore[arg-type]
 
 
 @get(
@@ -450,7 +463,7 @@ async def report(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) ->
     "/deployments/{name:str}/batches",
     guards=[needs("report")],
     status_code=200,
-    request_max_body_size=MOST_BATCH,
+    request_max_body_size=settings.MOST_BATCH,
     summary="A shuffler's batch",
     responses=responses(404, 409, 415),
     tags=["view and reports"],
@@ -459,7 +472,8 @@ async def batch(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> 
     """A batch of sealed reports, mixed by `tacit shuffle`."""
     engine = engine_of(request)
     found = _reporting(engine, name)
-    return types.Taken(await engine.submit(partial(found.receive_batch, data), found))
+    opened = await engine.apart(partial(found.open_batch, data))
+    return types.Taken(await engine.submit(partial(found.receive_batch, opened), found))
 
 
 V1 = Router(
@@ -478,6 +492,7 @@ V1 = Router(
         reward,
         reward_many,
         erase,
+        erase_erase,
         erase_named,
         view,
         contract,
