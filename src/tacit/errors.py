@@ -36,9 +36,20 @@
 Every message says what was expected, what came, and what to do.
 """
 
+from __future__ import annotations
+
+from typing import Self
+
 
 class TacitError(Exception):
     """The root of the tree: catch this to catch everything tacit raises on purpose."""
+
+    field: str | None = None  #: the part of a request that it is about, where a service says so
+
+    def about(self, field: str) -> Self:
+        """The same error, about this part of a request."""
+        self.field = field
+        return self
 
 
 class BadInput(TacitError, ValueError):

@@ -197,18 +197,23 @@ def test_keys_are_shown_once_and_stored_as_hashes(capsys, tmp_path):
     where = ["--store", tmp_path / "tacit.db"]
     assert "Expected a store at" in refusal(capsys, "keys", "list", *where)
     assert "Expected a store at" in refusal(capsys, "keys", "remove", "shop", *where)
-    assert not list(tmp_path.iterdir())  # a look makes nothing
+    assert "'decide', 'report', 'admin'" in refusal(capsys, "keys", "add", "x", "--role", "king", *where)
+    for name in ("", " x", "a\nb", "x" * 129):
+        assert "1 to 128 visible characters" in refusal(capsys, "keys", "add", name, *where)
+    assert not list(tmp_path.iterdir())  # neither a look nor a refusal makes anything
     made = facts(capsys, "keys", "add", "shop", *where)
     assert (made["name"], made["role"]) == ("shop", "decide")
     assert made["key"].startswith("tacit_")
+    assert made["new_store"] is True
     code, out, _ = ask(capsys, "keys", "add", "boss", "--role", "admin", *where)
     assert code == 0
     assert "Shown once" in out
     assert made["key"].encode() not in (tmp_path / "tacit.db").read_bytes()
     err = refusal(capsys, "keys", "add", "shop", *where)
     assert "Remove that key first" in err
-    assert "'decide', 'report', 'admin'" in refusal(capsys, "keys", "add", "x", "--role", "king", *where)
-    assert "a name" in refusal(capsys, "keys", "add", *where)
+    assert "got none: tacit keys add NAME." in refusal(capsys, "keys", "add", *where)
+    assert "got none: tacit keys remove NAME." in refusal(capsys, "keys", "remove", *where)
+    assert "nothing after list" in refusal(capsys, "keys", "list", "shop", *where)
     listed = facts(capsys, "keys", "list", *where)
     assert listed == {"keys": [{"name": "boss", "role": "admin"}, {"name": "shop", "role": "decide"}]}
     assert facts(capsys, "keys", "remove", "shop", *where) == {"removed": "shop"}

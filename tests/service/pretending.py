@@ -26,6 +26,8 @@ _DEPLOYMENT = {
     "view_age_seconds": 321.0,
     "decisions": 123_456,
     "rounds_left": 876_544,
+    "limit": 1_000_000,
+    "actions": None,
     "releases": 17,
     "releases_planned": 1374,
     "epsilon": 1.0,
@@ -51,7 +53,7 @@ def status(*deployments):
     return {
         "service": {
             **{"version": "0.1.0", "started": 1_790_000_000.0, "now": 1_790_090_123.4, "store": "sqlite"},
-            **{"replica": "a1b2c3", "keys": True, "encrypted": True},
+            **{"replica": "a1b2c3", "keys": True, "encrypted": True, "available": True},
         },
         "requests": {
             **{"total": 12_345, "errors": 3, "per_second": [float((7 * i) % 23) for i in range(60)]},
@@ -64,13 +66,14 @@ def status(*deployments):
 def spent():
     why = "The horizon of 1,000 rounds is spent: decisions go on from the last view."
     return deployment(
-        **{"name": "newsletter", "learning": False, "why_not": why, "decisions": 1000, "rounds_left": 0},
+        **{"name": "newsletter", "learning": False, "why_not": why, "decisions": 1040, "rounds_left": 0},
+        limit=1000,
         **{"view": 9, "releases": 9, "releases_planned": 9, "pending": 0},
     )
 
 
 def forked():
-    return deployment(name="checkout", epsilon=1.4142135, copies=2, rounds_left=None, releases_planned=None)
+    return deployment(name="checkout", epsilon=1.4142135, copies=2, rounds_left=None, limit=None, releases_planned=None)
 
 
 def local():

@@ -122,7 +122,7 @@ def test_budget_bounds_and_person_limit_may_stand_apart_or_among_the_parameters(
         ({"budget": {"epsilon": 3.0}}, "bad_input", ["epsilon once", "budget"]),
         ({"bounds": {"epsilon": 3.0}}, "bad_input", ["bounds with action_norm"]),
         ({"parameters": {**JOINT, "person_rounds": 3}, "person_rounds": 2}, "bad_input", ["person_rounds once"]),
-        ({"parameters": {"dim": 3}}, "bad_input", ["missing", "tacit policies joint-linucb"]),
+        ({"parameters": {"dim": 3}}, "bad_input", ["no epsilon and no delta", "tacit policies joint-linucb"]),
         ({"parameters": {**JOINT, "dim": [3]}}, "bad_input", ["dim to be a whole number"]),
         ({"parameters": {**JOINT, "dim": 5000}}, "bad_input", ["at most 4,096 features"]),
         ({"parameters": {**JOINT, "dim": 10**12}}, "bad_input", ["at most 4,096 features"]),
@@ -139,7 +139,7 @@ def test_budget_bounds_and_person_limit_may_stand_apart_or_among_the_parameters(
 def test_a_deployment_that_cannot_be_is_refused_in_words_that_help(service, changes, code, words):
     body = {"name": "impossible", "policy": "joint-linucb", "parameters": JOINT, **changes}
     answer = service.ask("POST", ALL, body)
-    message = refused(answer, 400, code)
+    message = refused(answer, 400, code, next((name for name in ("seed", "name") if name in changes), None))
     for word in words:
         assert word in message
     refused(service.ask("GET", f"{ALL}/impossible"), 404, "unknown_deployment")
@@ -240,6 +240,7 @@ def test_a_long_ledger_comes_in_parts(service):
     assert found == whole["entries"]
     last = found[-1]["number"]
     assert service.ask("GET", f"{path}?after={last}").json()["entries"] == []
+    assert "Leave it out" in refused(service.ask("GET", f"{path}?before=3"), 400, "bad_input")
     for wrong in ("after=-1", "after=x", "limit=0", "limit=1001", "after=1e400", f"after={10**30}"):
         field = wrong.split("=")[0]
         why = refused(service.ask("GET", f"{path}?{wrong}"), 400, "bad_request", field)
@@ -315,7 +316,7 @@ def test_a_policy_with_a_list_of_its_own_takes_no_actions(service):
     found = service.decide("ordered", None).json()
     assert found["action"] == str(found["index"])
     assert service.show("ordered")["actions"] == 3
-    assert "list of its own" in refused(service.decide("ordered"), 400, "bad_input")
+    assert "list of its own" in refused(service.decide("ordered"), 400, "bad_input", "actions")
 
 
 def test_the_same_key_is_the_same_decision_until_it_expires_and_after_its_reward(service, clock):
@@ -346,7 +347,7 @@ def test_a_key_keeps_its_action_wherever_that_stands_and_is_refused_without_it(s
     renamed = [{**chosen, "id": "another"}, *others]
     for actions in (others, renamed):
         answer = service.ask("POST", path, {"actions": actions, "key": "turned"})
-        assert "Use a new key" in refused(answer, 400, "bad_input")
+        assert "Use a new key" in refused(answer, 400, "bad_input", "key")
     assert service.show("news")["decisions"] == made
     assert service.reward("news", first["decision"], 1.0).status_code == 200
 
@@ -360,10 +361,10 @@ def test_without_a_key_every_request_is_a_decision_of_its_own(service):
 @pytest.mark.parametrize(
     ("body", "code", "field"),
     [
-        ({}, "bad_input", None),
+        ({}, "bad_input", "actions"),
         ({"actions": []}, "bad_request", "actions"),
-        ({"actions": named([[1.0, 2.0]])}, "bad_input", None),
-        ({"actions": named([[1.0, 2.0, 3.0], [1.0]])}, "bad_input", None),
+        ({"actions": named([[1.0, 2.0]])}, "bad_input", "actions[0].features"),
+        ({"actions": named([[1.0, 2.0, 3.0], [1.0]])}, "bad_input", "actions[1].features"),
         ({"actions": named([[1e101, 0.0, 0.0]])}, "bad_input", None),
         ({"actions": named([[0.0, 0.0, 0.0]] * 4097)}, "bad_request", "actions"),
         ({"actions": [{"id": "a", "features": [0.0] * 4097}]}, "bad_request", "actions[0].features"),
@@ -373,8 +374,8 @@ def test_without_a_key_every_request_is_a_decision_of_its_own(service):
         ({"actions": [{"id": "x" * 129, "features": [0.0, 0.0, 0.0]}]}, "bad_request", "actions[0].id"),
         ({"actions": [{"features": [0.0, 0.0, 0.0]}]}, "bad_request", "actions[0]"),
         ({"actions": [{"id": "a", "features": [0.0, 0.0, 0.0], "colour": 1}]}, "bad_request", "actions[0]"),
-        ({"actions": [{"id": "a", "features": row} for row in ACTIONS]}, "bad_input", None),
-        ({"actions": named(ACTIONS), "person": "somebody"}, "bad_input", None),
+        ({"actions": [{"id": "a", "features": row} for row in ACTIONS]}, "bad_input", "actions"),
+        ({"actions": named(ACTIONS), "person": "somebody"}, "bad_input", "person"),
         ({"actions": named(ACTIONS), "person": ""}, "bad_request", "person"),
         ({"actions": named(ACTIONS), "key": "k" * 129}, "bad_request", "key"),
         ({"actions": named(ACTIONS), "keys": "k"}, "bad_request", None),
@@ -503,7 +504,7 @@ def test_a_reward_that_is_no_number_is_refused(service, value):
     assert answer.json()["error"]["code"] == "bad_request"
     batch = f'{{"rewards":[{{"decision":"{decision}","value":{value}}}]}}'.encode()
     assert post(service, f"{ALL}/news/rewards", batch, "PUT").json()["error"]["code"] == "bad_request"
-    refused(service.reward("news", decision, 1e101), 400, "bad_input")
+    refused(service.reward("news", decision, 1e101), 400, "bad_input", "value")
     assert service.reward("news", decision, 1.0).status_code == 200
 
 
@@ -552,7 +553,7 @@ def test_a_spent_horizon_goes_on_deciding_and_learns_no_more(service):
 
 
 def test_persons_are_counted_and_learned_from_up_to_their_limit(service):
-    refused(service.decide("persons"), 400, "bad_input")
+    refused(service.decide("persons"), 400, "bad_input", "person")
     for number in range(4):
         decision = decided(service, "persons", actions=[[0.5, 0.5, 0.0]], body={"person": "zoë"})
         before = digest(service, "persons")
@@ -981,13 +982,18 @@ def test_pages_are_whole_and_say_that_nobody_may_frame_them(service):
 
 def test_every_address_is_documented_with_its_errors_and_always_the_same(service, guarded):
     document = service.http.get("/docs/openapi.json").json()
-    assert guarded.http.get("/docs/openapi.json").json() == document
+    with_keys = guarded.http.get("/docs/openapi.json").json()
+    assert with_keys["security"] == [{"key": []}]
+    assert document == {**with_keys, "security": [{"key": []}, {}]}  # without keys nobody needs one
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
     found = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
     assert len(found) == 21
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             if path == "/health":
+                assert told["security"] == []
                 continue
+            assert told["description"].splitlines()[-1].startswith("Role: "), (method, path)
             assert {"401", "403"} <= told["responses"].keys(), (method, path)
             assert ("requestBody" in told) == ("415" in told["responses"]), (method, path)
 

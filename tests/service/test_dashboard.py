@@ -109,7 +109,65 @@ def test_a_spent_horizon_is_said_in_words(visit):
     tab.sees("The horizon of 1,000 rounds is spent: decisions go on from the last view.", "newsletter: not learning")
     told = tab.js(f"{article('newsletter')}.innerText")
     assert "not learning" in told
+    assert "1,040 decisions" in told, "decisions go on"
     assert "none left of 1,000" in told
+    meter = f"{article('newsletter')}.querySelectorAll('[role=meter]')[1]"
+    assert tab.js(f"{meter}.querySelector('.fill').style.width") == "100%"
+
+
+@opens
+def test_reports_in_batches_are_counted_by_the_report(visit, service):
+    mixed = {"policy": "shuffle-linucb", "trust": "shuffle", "takes": "batches", "noise": "none"}
+    service.told = status(deployment(**mixed, decisions=2, rounds_left=9900, limit=10_000))
+    tab = visit()
+    tab.sees("2 batches", "9,900 left of 10,000 reports", "noise on devices")
+    meter = f"{article('front-page')}.querySelectorAll('[role=meter]')[1]"
+    assert tab.js(f"{meter}.querySelector('.fill').style.width") == "1%"
+
+
+@opens
+def test_a_failure_a_pause_and_a_policy_without_privacy_need_attention(visit, service):
+    exact = {"trust": "none", "noise": "none", "epsilon": None, "delta": None, "promised_epsilon": None}
+    service.told = status(
+        deployment(name="broken", state="failed", why_not="Resume it to try once more, or delete it."),
+        deployment(name="resting", state="paused"),
+        deployment(name="plain", **exact, actions=4),
+    )
+    tab = visit()
+    tab.sees("broken: failed", "Resume it to try once more, or delete it.", "resting: paused", "plain: not private")
+    for name in ("broken", "resting"):
+        assert "not learning" in tab.js(f"{article(name)}.innerText")
+    told = tab.js(f"{article('plain')}.innerText")
+    for text in ("not private", "4 actions", "no noise", "no ε is accounted"):
+        assert text in told
+    assert "charged" not in told
+
+
+@opens
+def test_a_store_that_cannot_be_written_is_said_first(visit, service):
+    tab = visit()
+    assert "its store cannot be written" not in tab.text()
+    service.told["service"]["available"] = False
+    tab.until("document.querySelector('#attention-list li')?.innerText.startsWith('The service: its store cannot be')")
+    tab.until("document.querySelector('#spoken').textContent.includes('The store cannot be written.')")
+    service.told["service"]["available"] = True
+    tab.until("!document.body.innerText.includes('its store cannot be written')")
+
+
+@opens
+@pytest.mark.parametrize(
+    ("epsilon", "shown"), [(0.99999, "1.000"), (1.0, "1.000"), (9.9999, "10.00"), (0.1234561, "0.1235")]
+)
+def test_an_epsilon_has_four_digits_and_is_rounded_up(visit, service, epsilon, shown):
+    service.told = status(deployment(epsilon=epsilon, promised_epsilon=None))
+    visit().sees(f"ε ≤ {shown} at δ")
+
+
+@opens
+def test_of_many_arms_it_is_said_how_many_are_shown(visit, service):
+    rows = [{"arm": str(arm), "value": 0.5} for arm in range(50)]
+    service.told = status(deployment(released={"mean_rewards": rows, "arms": 72, "from": "priced releases"}))
+    visit().sees("Mean rewards of 72 arms, the first 50, from priced releases")
 
 
 @opens

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import AlreadyClosed, BadInput, StoreUnavailable, UnknownDeployment
-from tacit.service import chain
-from tacit.service import engine as engine_module
+from tacit.service import chain, writing
 from tests.service.inside import (
     EVERY,
     IN_ORDER,
@@ -237,7 +236,7 @@ def test_the_writer_survives_a_store_that_cannot_even_roll_back(tmp_path):
             await failed(engine, decide(engine))
             await bounded(decide(engine))
             assert not engine.available, "a failure is remembered for a moment"
-            engine._failed_at -= engine_module._STEADY
+            engine._writer._failed_at -= writing._STEADY
             assert engine.available
 
     run(main)

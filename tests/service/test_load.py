@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.service import engine
+from tacit.service import writing
 from tests.service.serving import JOINT, PATIENCE, named, serving, until
 
 ROW = [0.5, 0.25, 0.125]
@@ -134,7 +134,7 @@ def holding(service, monkeypatch):
 
 def test_more_than_can_wait_are_refused_and_the_others_served(service, monkeypatch):
     service.create("narrow", parameters=PARAMETERS)
-    monkeypatch.setattr(engine, "_WAITING", 20)
+    monkeypatch.setattr(writing, "_WAITING", 20)
     held, go_on = holding(service, monkeypatch)
 
     async def one():
@@ -189,7 +189,7 @@ def test_whoever_was_accepted_is_served_before_the_service_stops(tmp_path, monke
             first = asyncio.create_task(one())
             await true(held.is_set)
             others = [asyncio.create_task(one()) for _ in range(49)]
-            await true(lambda: len(service.engine._queue) >= 49)
+            await true(lambda: len(service.engine._writer._queue) >= 49)
             service.ask_to_stop()
             await true(lambda: not listens(service.port))
             go_on.set()
@@ -242,4 +242,4 @@ def test_memory_is_flat_over_a_million_decisions(service):
 
 
 def test_nothing_waits_when_all_is_done(service):
-    until(lambda: not service.engine._queue)
+    until(lambda: not service.engine._writer._queue)

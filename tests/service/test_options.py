@@ -18,7 +18,7 @@ from tacit.service.serving import Serving, is_loopback, new_key_file, open_for, 
 @pytest.fixture
 def file(tmp_path):
     found = tmp_path / "tacit.toml"
-    found.write_text('store = "file.db"\nport = 1001\nhost = "127.0.0.2"\nlog_requests = true\nmost_bytes = 1000\n')
+    found.write_text('store = "file.db"\nport = 1001\nhost = "127.0.0.2"\nlog_requests = true\nmost_bytes = 2000\n')
     return found
 
 
@@ -26,7 +26,7 @@ def test_a_flag_wins_over_the_environment_which_wins_over_the_file(file):
     environment = {"TACIT_PORT": "2002", "TACIT_HOST": "127.0.0.3", "TACIT_LOG_REQUESTS": "no", "OTHER": "x"}
     found = Serving.read(file, environment, {"port": 3003, "store": None})
     assert (found.store, found.port, found.host, found.log_requests) == ("file.db", 3003, "127.0.0.3", False)
-    assert found.most_bytes == 1000
+    assert found.most_bytes == 2000
     assert Serving.read(None, {}, {}) == Serving()
     assert Serving.read(None, {"TACIT_PORT": ""}, {}) == Serving()
 

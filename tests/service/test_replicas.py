@@ -17,8 +17,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tacit.service.engine import LEASE
 from tacit.service.opening import open_store
+from tacit.service.replicas import LEASE
 from tests.service import inside
 from tests.service.faults import EVERY, UP, Book, Load, Outcome, Service, audit, create_all, poll, the_books
 from tests.service.inside import asked, bounded, run, running
@@ -90,6 +90,7 @@ def test_two_replicas_that_start_at_once_on_an_empty_database_serve_the_same(pai
     book = Book("both")
     with Load([one, other], [book], seed=11):
         poll(lambda: len(book.acknowledged) > 30)
+        poll(lambda: one.ask("GET", "/v1/deployments/both")[1]["releases"] > 5, what="releases")
     (found,) = audited(folder, url, [book])
     assert found.counted == found.acknowledged
     assert found.releases > 5
@@ -291,7 +292,8 @@ def test_whoever_stood_still_for_longer_than_a_lease_reads_again_before_it_learn
             first = await bounded(inside.decide(a))
             await bounded(inside.reward(a, first.decision, 0.5))
             await until(lambda: inside.stored_sums(a)[[0, 2]].sum() == 1)
-            a._follow, a._close, follow = (lambda: False), (lambda found: False), a._follow  # it stands still
+            follow = a._replicas._follow
+            a._replicas._follow, a._close = (lambda: False), (lambda found: False)  # it stands still
             shutil.copy(tmp_path / "a", tmp_path / "b")
             async with running(url, witness=tmp_path / "b") as b:
                 await until(lambda: b.leases == 1, within=LEASE + 20)
@@ -299,7 +301,7 @@ def test_whoever_stood_still_for_longer_than_a_lease_reads_again_before_it_learn
                 await bounded(inside.reward(b, second.decision, 0.25))
                 await until(lambda: inside.stored_sums(b)[[0, 2]].sum() == 2)
                 seen = inside.releases(b)
-            a._follow = follow
+            a._replicas._follow = follow
             await until(lambda: a.find("one").version > len(seen))
             third = await bounded(inside.decide(a))
             await bounded(inside.reward(a, third.decision, 0.125))
@@ -321,8 +323,8 @@ def test_a_decision_in_the_transaction_that_takes_the_lease_is_kept(server, tmp_
             await until(lambda: a.leases == 1)
             async with inside.held_up(a):
                 made = inside.decide(a)
-                a._held.clear()  # as after a time without the store: what is stored is read again
-                follow = a.submit(a._follow)
+                a._replicas.held.clear()  # as after a time without the store: what is stored is read again
+                follow = a.submit(a._replicas._follow)
             await bounded(follow)
             assert a.store.pending(found.uid, found.secret.number((await bounded(made)).decision)) is not None
             assert await bounded(inside.reward(a, made.result().decision, 0.5)) == "reward"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.specs.openapi import checks
 
 from tacit.service.api.app import application
+from tacit.service.api.description import document
 from tacit.service.api.roles import Keys
 from tests.service.serving import JOINT, serving
 
@@ -28,8 +27,7 @@ CHECKS = [
     rejected,
     checks.unsupported_method,
 ]
-# As JSON: what the framework holds are objects that look like texts.
-DOCUMENT = json.loads(json.dumps(application(None, Keys([])).app.openapi_schema.to_schema()))
+DOCUMENT = document(application(None, Keys([])).app, keyed=False)
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 OPTIONS = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True, "database": None}
 SHORT = settings(**OPTIONS, max_examples=12, phases=[Phase.explicit, Phase.generate])

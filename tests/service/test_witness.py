@@ -118,7 +118,7 @@ def test_a_restore_of_store_and_witness_together_is_not_seen_and_the_card_says_s
         shutil.copy(tmp_path / f"{one.name}.backup", one)
     found = reopened(path).deployments["one"]
     assert found.copies == 1  # nobody can know better
-    assert any("rolls back the store together with its witness" in note for note in found.card().notes)
+    assert any("rolls back the store together with its witness" in note for note in found.card().not_covered)
 
 
 # Forks ----------------------------------------------------------------------------------------------------------------
@@ -279,13 +279,29 @@ def test_ids_outlive_starts_and_starts_without_decisions_are_not_kept(store):
     assert [secret.identity(number) for number in numbers] == [one.decision for one in made]
 
 
-def test_a_witness_that_cannot_be_read_is_refused_and_a_fork_accepts_that_too(store):
+@pytest.mark.parametrize("text", ["not a witness", "[" * 100_000, "[]", '{"epoch": 1e400}', ""])
+def test_a_witness_that_is_none_is_refused_and_not_written_over_until_it_is_moved_away(store, text):
     path, witness = files(store)
-    witness.write_text("not a witness")
-    with pytest.raises(StoreRefused, match="got a file that is none"):
+    written = json.loads(witness.read_text())
+    witness.write_text(text if "epoch" not in text else json.dumps({**written, "epoch": "E"}).replace('"E"', "1e400"))
+    kept = witness.read_text()
+    for fork in (False, True):
+        with pytest.raises(StoreRefused, match=r"got a file that is none, or was changed\. Put .* move this file away"):
+            reopened(path, fork=fork)
+        assert witness.read_text() == kept, "it may be somebody's key, or another store"
+    witness.unlink()
+    with pytest.raises(StoreRefused, match="may be a copy"):
         reopened(path)
     assert reopened(path, fork=True).deployments["one"].copies == 2
     reopened(path)
+
+
+def test_a_witness_that_may_not_be_read_is_said_in_words(store):
+    path, witness = files(store)
+    witness.unlink()
+    witness.mkdir()
+    with pytest.raises(StoreRefused, match=r"Expected to read the witness at .*, got: Is a directory\. Give it to the"):
+        reopened(path)
 
 
 # Changed by hand ------------------------------------------------------------------------------------------------------

@@ -19,6 +19,10 @@ def deployments(parsed: argparse.Namespace, rest: list[str]) -> int:
 
     if parsed.what != "create" and rest:
         raise BadInput(f"There is no option {rest[0]!r} here. See `tacit deployments --help`.")
+    too_many = parsed.name if parsed.what == "list" else parsed.policy if parsed.what != "create" else None
+    if too_many is not None:
+        wanted = "nothing" if parsed.what == "list" else "the name of one deployment"
+        raise BadInput(f"Expected {wanted} after {parsed.what}, got {too_many!r} too. Leave it out.")
     url = parsed.url or os.environ.get("TACIT_URL") or "http://127.0.0.1:8420"
     with Client(url, key=parsed.key or os.environ.get("TACIT_KEY"), timeout=120.0) as client:  # it may compile
         facts = _asked(client, parsed, rest)

@@ -208,7 +208,11 @@ def _add_service(command: Any) -> None:
         "tacit deployments create front-page joint-linucb --dim 10 --epsilon 1 --delta 1e-6\n  tacit deployments list",
         options=True,
     )
-    sub.add_argument("what", choices=("create", "list", "show", "pause", "resume", "delete"))
+    sub.add_argument(
+        "what",
+        choices=("create", "list", "show", "pause", "resume", "delete"),
+        metavar="create|list|show|pause|resume|delete",
+    )
     sub.add_argument("name", nargs="?", help="of the deployment")
     sub.add_argument("policy", nargs="?", help="see `tacit policies`; its own options are flags")
     sub.add_argument(
@@ -234,7 +238,7 @@ def _add_service(command: Any) -> None:
         "add, list or remove the keys of callers, in a store that nobody serves from",
         "tacit keys add web-shop --role decide",
     )
-    sub.add_argument("what", choices=("add", "list", "remove"))
+    sub.add_argument("what", choices=("add", "list", "remove"), metavar="add|list|remove")
     sub.add_argument("name", nargs="?", help="whose key it is")
     sub.add_argument("--role", default="decide", metavar="decide|report|admin", help="what it may do (default: decide)")
     _add_store(sub)
@@ -245,7 +249,7 @@ def _add_service(command: Any) -> None:
         "show or verify the ledger of a store, or accept the price of one that was restored or copied",
         "tacit ledger verify\n  tacit ledger fork --store restored.db",
     )
-    sub.add_argument("what", choices=("show", "verify", "fork"))
+    sub.add_argument("what", choices=("show", "verify", "fork"), metavar="show|verify|fork")
     sub.add_argument(
         "--anyway",
         action="store_true",

@@ -159,7 +159,7 @@ def ledger(parsed: argparse.Namespace, _: list[str]) -> int:
             print(f"The last {len(facts['ledger']):,} of {seq:,}: --last shows more.")
     for one in facts.get("deployments", ()):
         print(f"{one['name']}: {one['copies']} copies are priced together now. {one['guarantee']}")
-    print(f"{seq:,} entries, unbroken; head {head}")
+    print(f"{seq:,} {'entry' if seq == 1 else 'entries'}, unbroken; head {head}")
     return 0
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from tacit import _arrays
-from tacit._validate import whole
+from tacit._validate import real, whole
 from tacit.core.messages import read, write
 from tacit.core.policy import Policy
 from tacit.errors import (
@@ -131,6 +131,9 @@ def kind_of(status: int) -> type[ServiceError]:
 def create(name: str, policy: str | Policy, options: Mapping[str, Any]) -> Call[dict[str, Any]]:
     """`options` are those of `Client.create`; what is None is left to the service."""
     given = {key: value for key, value in options.items() if value is not None}
+    for option in ("closes_after", "default_reward"):
+        if option in given:
+            real(option, given[option])
     if not isinstance(policy, str):
         if "parameters" in given:
             raise BadInput(

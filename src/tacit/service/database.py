@@ -26,6 +26,10 @@ class Database(Protocol):
     kind: str
     #: Whether statements may run in the event loop: they touch memory, and only `commit` waits for a disk.
     inline: bool
+    #: How many statements have been run that changed something.
+    changes: int
+    #: How many connections there have been: behind another one the server may be another, or be as it was before.
+    connections: int
 
     def begin(self) -> None: ...
     def commit(self) -> None: ...
@@ -36,12 +40,17 @@ class Database(Protocol):
         ...
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None: ...
+    def recount(self, changes: int) -> None:
+        """Take what was changed since for somebody else's."""
+        ...
+
     def one(self, statement: str, values: Sequence[Any] = ()) -> Row | None: ...
     def all(self, statement: str, values: Sequence[Any] = ()) -> list[Row]: ...
     def settle(self) -> None:
         """After an erasure: leave no old pages behind in a log."""
         ...
 
+    def has_table(self, name: str) -> bool: ...
     def check(self) -> None:
         """Look at every page, where that is ours to do; refuse a damaged store."""
         ...
@@ -79,6 +88,8 @@ class SQLite:
 
     kind = "sqlite"
     inline = True
+    changes = 0
+    connections = 1
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -110,6 +121,9 @@ class SQLite:
         except (sqlite3.Error, OSError) as problem:
             raise _unavailable(problem, str(path)) from None
 
+    def recount(self, changes: int) -> None:
+        self.changes = changes
+
     def begin(self) -> None:
         self.run("BEGIN IMMEDIATE")
 
@@ -130,11 +144,14 @@ class SQLite:
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         try:
-            return self._connection.execute(statement, values).rowcount
+            found = self._connection.execute(statement, values).rowcount
         except sqlite3.Error as problem:
             raise _unavailable(problem, str(self.path)) from None
+        self.changes += found != 0
+        return found
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        self.changes += 1
         try:
             self._connection.executemany(statement, rows)
         except sqlite3.Error as problem:
@@ -152,6 +169,9 @@ class SQLite:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as problem:
             raise _unavailable(problem, str(self.path)) from None
+
+    def has_table(self, name: str) -> bool:
+        return self.one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)) is not None
 
     def check(self) -> None:
         if self.all("PRAGMA quick_check(1)")[0][0] != "ok":

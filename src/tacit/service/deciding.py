@@ -39,6 +39,9 @@ from tacit.service.store import END, Closed, Deployment, Pending, Store
 #: So many decisions are closed, or rewards absorbed, in one transaction.
 PORTION = 500
 
+#: Seconds that clocks may be apart.
+_CLOCKS = 60.0
+
 #: Bytes of what is kept under a client's key, before the hash of the action's id.
 _ANSWER = struct.calcsize("<QQ")
 
@@ -135,8 +138,8 @@ class Deciding(Standing):
         found = self.store.view(self.uid)
         if found is None:
             return self.version, self.released_at
-        version, released_at, data = found
-        at = 0
+        version, released_at, sealed = found
+        data, at = self.sealer.open(b"view", sealed), 0
         for leaf in live.public().values():
             leaf[...] = np.frombuffer(data, leaf.dtype, leaf.size, at).reshape(leaf.shape)
             at += leaf.nbytes
@@ -144,12 +147,14 @@ class Deciding(Standing):
         return version, released_at
 
     def flush(self) -> None:
-        """Write the decisions that have been collected, and how many there are."""
+        """Write the decisions that have been collected, and how many there are: works before this one did that."""
         if self._new:
+            changes = self.store.db.changes
             self.store.add_pending(self._new)
             self._new = []
             if not self.shared:
                 self.store.set_made(self.uid, self.made)
+            self.store.db.recount(changes)
 
     def save(self, now: float) -> None:
         """Write what has changed: decisions, counts, sums, and with a release its view and its entry in the ledger."""
@@ -170,7 +175,8 @@ class Deciding(Standing):
             if self._released:
                 facts = {"release": self.live.stage, "clock": self.live.clock, "view": hashlib.sha256(data).hexdigest()}
                 chain.append(self.store, self.uid, "release", facts, now)
-            self.store.set_view(self.uid, self.version + 1, now, data)
+            # Sealed too: of policies without privacy, or with public contexts, it holds exact numbers.
+            self.store.set_view(self.uid, self.version + 1, now, self.sealer.seal(b"view", data))
         self._dirty = False
 
     def warm(self) -> None:
@@ -195,19 +201,24 @@ class Deciding(Standing):
         """The features of a request as an array, without a look at anything that can change."""
         if self.live.list is not None:
             if rows is not None:
-                raise BadInput(f"Expected no actions, got some: {self.config.slug} has a list of its own.")
+                raise BadInput(f"Expected no actions, got some: {self.config.slug} has a list of its own.").about(
+                    "actions"
+                )
             return None
         if rows is None:
-            raise BadInput(f"Expected actions with {self.live.dim} features each, got none.")
+            raise BadInput(f"Expected actions with {self.live.dim} features each, got none.").about("actions")
         dim = self.live.dim
         for place, row in enumerate(rows):
             if len(row) != dim:
-                raise BadInput(f"Expected actions[{place}].features to be {dim} numbers, got {len(row)}.")
+                where = f"actions[{place}].features"
+                raise BadInput(f"Expected {where} to be {dim} numbers, got {len(row)}.").about(where)
         found = as_rows(np.array(rows, np.float64).reshape(-1, dim), dim)
         if self._strict:
             norm = self.config.action_norm  # type: ignore[attr-defined]
             if np.any(np.sqrt(np.einsum("ij,ij->i", found, found)) > norm * (1 + 1e-9)):
-                raise OutOfBounds(f"Expected actions of norm <= {norm:g} (strict), got one above it. Rescale actions.")
+                raise OutOfBounds(
+                    f"Expected actions of norm <= {norm:g} (strict), got one above it. Rescale actions."
+                ).about("actions")
         return found
 
     def decide(self, request: Request, now: float) -> Decided:
@@ -282,7 +293,7 @@ class Deciding(Standing):
             raise BadInput(
                 "Expected the person and the actions that this key had its decision for, got another person, or "
                 "actions without the one that was chosen. Use a new key for a new decision."
-            )
+            ).about("key")
         return Decided(self.secret.identity(number), places[0], version, repeated=True)
 
     def _person(self, person: str | None) -> bytes | None:
@@ -291,12 +302,13 @@ class Deciding(Standing):
                 raise BadInput(
                     "Expected no person: the unit is the round, and nobody's rounds are counted. Deploy with "
                     "person_rounds to protect a person with up to so many rounds."
-                )
+                ).about("person")
             return None
         if person is None:
             raise BadInput(
-                "Expected a person: the guarantee is for persons, whose rounds are counted. Nothing was changed."
-            )
+                "Expected a person, got none: the guarantee is for persons, whose rounds are counted. Nothing was "
+                "changed; name one."
+            ).about("person")
         return self.secret.person(person)
 
     # The clock ----------------------------------------------------------------------------------------------------
@@ -332,10 +344,10 @@ class Deciding(Standing):
         if self.in_order:
             return 0
         found = self.store.rewarded(self.uid, PORTION)
-        for pending in found:
-            assert pending.reward is not None
-            value = _value(self.sealer.open(b"r%d" % pending.number, pending.reward))
-            self._absorb(self._row(pending), value, pending.person)
+        rows = [(self._row(one), self._reward(one), one.person) for one in found]
+        for row, value, person in rows:
+            assert value is not None
+            self._absorb(row, value, person)
         self.store.remove_many_pending(self.uid, [pending.number for pending in found])
         return len(found)
 
@@ -350,6 +362,9 @@ class Deciding(Standing):
         lag = self.asked.closes_after_decisions
         below = 0 if lag is None else self.made - lag + coming
         oldest = self.store.oldest(self.uid)
+        if oldest is not None and oldest[1] > now + self.asked.closes_after + _CLOCKS:
+            # Made while a clock was ahead: it would hold back everybody after it for as long.
+            self.store.close_sooner(self.uid, now + self.asked.closes_after)
         if oldest is None or not (oldest[0] < below or oldest[1] <= now):
             return 0
         done = 0
@@ -366,16 +381,14 @@ class Deciding(Standing):
 
     def _close(self, pending: Pending, now: float) -> None:
         default = self.asked.default_reward
-        if pending.reward is not None:
-            value: float | None = _value(self.sealer.open(b"r%d" % pending.number, pending.reward))
-        else:
+        value = self._reward(pending)
+        if value is None:
             value = default
             how = "expired" if default is None else "default"
             if not self.store.close(self.uid, pending.number, how, None, now + self.asked.closes_after):
                 # Another process was first: its reward was acknowledged, and counts. Or its person was erased.
                 pending = self.store.pending(self.uid, pending.number) or pending
-                sealed = pending.reward
-                value = None if sealed is None else _value(self.sealer.open(b"r%d" % pending.number, sealed))
+                value = self._reward(pending)
         self.store.remove_pending(self.uid, pending.number)
         if self.in_order:
             # Counted with a reward or without: which of a person's rounds are learned from must not depend on what
@@ -397,6 +410,12 @@ class Deciding(Standing):
     def _row(self, pending: Pending) -> Floats | None:
         data = self.sealer.open(b"p%d" % pending.number, pending.record)
         return np.frombuffer(data, np.float64).copy() if data else None
+
+    def _reward(self, pending: Pending) -> float | None:
+        """The reward that has come for an open decision, if one has."""
+        if pending.reward is None:
+            return None
+        return float(np.frombuffer(self.sealer.open(b"r%d" % pending.number, pending.reward), np.float64)[0])
 
     def _absorb(self, row: Floats | None, value: float, person: bytes | None) -> None:
         if row is None or not self.learning or not self._admit(person):
@@ -422,11 +441,13 @@ class Deciding(Standing):
         if not abs(value) <= LARGEST:
             raise BadInput(
                 "Expected value to be a finite number within 1e100 of zero, got another. Nothing was changed."
-            )
+            ).about("value")
         if self._strict:
             bound = self.config.reward_bound  # type: ignore[attr-defined]
             if abs(value) > bound:
-                raise OutOfBounds(f"Expected |value| <= {bound:g} (strict), got one above it. Rescale rewards.")
+                raise OutOfBounds(f"Expected |value| <= {bound:g} (strict), got one above it. Rescale rewards.").about(
+                    "value"
+                )
         number = self.secret.number(identity)
         if number is None and self.shared:  # perhaps of a replica that was started since
             self._follow_starts()
@@ -537,10 +558,6 @@ class Deciding(Standing):
                     "learned is too large. Deploy it anew with actions and rewards within the bounds."
                 ) from None
         return self._text[1]
-
-
-def _value(data: bytes) -> float:
-    return float(np.frombuffer(data, np.float64)[0])
 
 
 def _array(like: np.ndarray[Any, Any], data: bytes) -> np.ndarray[Any, Any]:

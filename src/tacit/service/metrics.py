@@ -29,7 +29,7 @@ class Metrics:
             "tacit_decisions": "Decisions made",
             "tacit_view_version": "Version of the published view",
             "tacit_view_age_seconds": "Age of the published view",
-            "tacit_learning": "1 while the deployment learns, 0 once its horizon is spent",
+            "tacit_learning": "1 while it learns; 0 once its horizon is spent, and while it is paused or failed",
             "tacit_rounds_left": "Rounds, or reports, that are still learned from",
             "tacit_epsilon": "Accounted epsilon, all known copies together",
             "tacit_pending": "Open decisions (not covered by the guarantee)",

@@ -100,7 +100,7 @@ def _load(found: Standing) -> None:
         raise
     except Exception as problem:
         _log.error({"deployment failed": found.name, "what": type(problem).__name__, "where": place_of(problem)})
-        found.failed = True
+        found.raised = True
 
 
 def _none(url: str) -> StoreRefused:

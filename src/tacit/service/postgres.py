@@ -31,6 +31,8 @@ class Postgres:
 
     kind = "postgresql"
     inline = False
+    changes = 0
+    connections = 0
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -53,17 +55,22 @@ class Postgres:
                     "(SELECT oid FROM pg_database WHERE datname = current_database())::text"
                 ).fetchone()
                 self._identity = "" if found is None else str(found[0])
+                self.connections += 1
             except psycopg.Error as problem:
                 self._connection = None
                 raise _unavailable(problem) from None
         return self._connection
+
+    def recount(self, changes: int) -> None:
+        self.changes = changes
 
     def begin(self) -> None:
         self._open()
         # One transaction at a time among all replicas. Rows of several deployments, the ledger's head and repeats of
         # one request would otherwise be locked in whatever order requests came in: replicas waited for each other
         # until the server ended one of them, and everybody in that transaction was told to come again.
-        self.run(f"BEGIN; SELECT pg_advisory_xact_lock({_ALONE})")
+        # Under another isolation, which a server may have for its default, what one sees would be older than the lock.
+        self.run(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({_ALONE})")
 
     def commit(self) -> None:
         try:
@@ -102,9 +109,12 @@ class Postgres:
             raise _unavailable(problem) from None
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
-        return self._execute(statement, values).rowcount
+        found = self._execute(statement, values).rowcount
+        self.changes += found != 0
+        return found
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        self.changes += 1
         try:
             with self._same().cursor() as cursor:
                 cursor.executemany(cast(Any, _translated(statement)), list(rows))
@@ -119,6 +129,10 @@ class Postgres:
 
     def settle(self) -> None:
         """The server's own affair: its vacuum and its log."""
+
+    def has_table(self, name: str) -> bool:
+        found = self.one("SELECT to_regclass(?) IS NOT NULL", (name,))
+        return found is not None and bool(found[0])
 
     def check(self) -> None:
         """The server's own affair, too."""

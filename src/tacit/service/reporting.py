@@ -15,7 +15,7 @@ from tacit.core.contract import contract_of
 from tacit.core.sealed_reports import new_sealing_key, open_batch
 from tacit.core.server import Server
 from tacit.core.state import fill, leaves
-from tacit.errors import BadInput, BadMessage, Paused, RepeatedReport, StoreRefused
+from tacit.errors import BadInput, BadMessage, Paused, RepeatedReport, StoreRefused, UnknownDeployment
 from tacit.service import chain
 from tacit.service.sealing import Sealer
 from tacit.service.standing import Standing
@@ -36,7 +36,7 @@ class Reporting(Standing):
         self._private: bytes | None = None
         self.sealing_key: str | None = None
         self._next: tuple[int, float] | None = None  # version and time of a view that is not durable yet
-        self._text = ""  # the published view
+        self._written = self._text = ""  # the view that was saved last, and the published one
 
     # Reading and writing ------------------------------------------------------------------------------------------
 
@@ -62,7 +62,7 @@ class Reporting(Standing):
         if view is not None:
             self.released_at = view[1]
         self._dirty, self._next = False, None
-        self._text = server.view_json()
+        self._written = self._text = server.view_json()
         self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
 
     def save(self, now: float) -> None:
@@ -81,15 +81,14 @@ class Reporting(Standing):
         self.made = self.server.stage
         self.store.set_made(self.uid, self.made)
         self.store.set_view(self.uid, self.version + 1, now, b"")
-        if self.takes == "batches" and self.made:
-            chain.append(self.store, self.uid, "batch", {"stage": self.made, "nonce": secrets.token_hex(8)}, now)
+        self._written = self.server.view_json()  # here, where it may fail
         self._dirty, self._next = False, (self.version + 1, now)
 
     def committed(self) -> None:
         if self._next is not None:
             self.version, self.released_at = self._next
             self._next = None
-        self._text = self.server.view_json()
+        self._text = self._written
 
     @property
     def touched(self) -> bool:
@@ -136,11 +135,12 @@ class Reporting(Standing):
             raise BadMessage("Expected a deployment with a sealing key, got one without.")
         return open_batch(self.config, message, self._private)
 
-    def receive_batch(self, batch: dict[str, Any]) -> int:
+    def receive_batch(self, batch: dict[str, Any], now: float) -> int:
         """Learn from a batch that `open_batch` has opened; the number of batches there are now."""
         self._serving()
         self._follow()
         self.server.receive_batch(batch)
+        chain.append(self.store, self.uid, "batch", {"stage": self.server.stage, "nonce": secrets.token_hex(8)}, now)
         self._dirty = True
         return self.server.stage
 
@@ -154,7 +154,9 @@ class Reporting(Standing):
         if not self.shared or self._dirty:
             return
         row = self.store.db.one("SELECT made FROM deployments WHERE uid = ? FOR UPDATE", (self.uid,))
-        if row is not None and int(row[0]) != self.server.stage:
+        if row is None:
+            raise UnknownDeployment("Expected the name of a deployment, got one that was deleted meanwhile.")
+        if int(row[0]) != self.server.stage:
             self.load()
 
     # What it is ---------------------------------------------------------------------------------------------------

@@ -17,14 +17,13 @@ from tacit.core.functions import FunctionPolicy
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import LARGEST
-from tacit.core.sealed_reports import batch_length
+from tacit.core.sealed_reports import batch_length, sealing
 from tacit.core.state import clock_of, leaves, same
 from tacit.errors import (
     BadInput,
     BadMessage,
     NoSecureSampler,
     PrivacyRefusal,
-    StoreRefused,
     TacitError,
     UnknownName,
 )
@@ -98,8 +97,12 @@ class Asked:
         try:
             return config.planned(self.law(config))
         except NoSecureSampler as problem:
+            # From Python one leaves noise out; here that is to ask for secure noise.
+            why, _, rest = str(problem).partition(". ")
+            install = " Install it with pip install 'tacit[secure]'." if "pip install" in rest else ""
             raise NoSecureSampler(
-                f'{problem} To deploy it all the same, ask for "noise": "float": in double precision, as its card says.'
+                f'{why}.{install} To deploy it without, ask for "noise": "float" (--sampler float): in double '
+                "precision, as its card says."
             ) from None
 
     def law(self, config: Policy) -> Noise:
@@ -227,7 +230,7 @@ def _check_size(config: Policy, plan: Plan) -> None:
             f"Expected a deployment of at most {MOST_STATE // 2**20:,} MB, got sums and noise that are larger. Project "
             "actions to fewer features first."
         )
-    if takes(config) == "batches" and batch_length(contract_of(config)) > MOST_BATCH:
+    if takes(config) == "batches" and batch_length(sealing(config)) > MOST_BATCH:
         raise BadInput(f"Expected batches of at most {MOST_BATCH // 2**20:,} MB, got larger ones. Use a smaller batch.")
 
 
@@ -278,11 +281,12 @@ def planned(plan: Plan) -> str:
     return json.dumps({"event": plan.event.to_dict(), "clock": clock_of(plan), "tacit": __version__})
 
 
-def check_planned(plan: Plan, stored: str, name: str) -> None:
-    """Refuse to go on under other noise, or under another clock, than was charged."""
+def not_as_planned(plan: Plan, stored: str, name: str) -> str | None:
+    """Why a deployment may not go on, if this plan has other noise, or another clock, than was charged."""
     before = json.loads(stored)
-    if not same(json.loads(json.dumps(plan.event.to_dict())), before["event"]) or clock_of(plan) != before["clock"]:
-        raise StoreRefused(
-            f"Expected the noise that was charged for the deployment {name}, got another plan from this version of "
-            f"tacit ({__version__}). Serve it with version {before['tacit']}, or delete the deployment."
-        )
+    if same(json.loads(json.dumps(plan.event.to_dict())), before["event"]) and clock_of(plan) == before["clock"]:
+        return None
+    return (
+        f"Expected the noise that was charged for the deployment {name}, got another plan from this version of tacit "
+        f"({__version__}). Serve it with version {before['tacit']}, or delete the deployment."
+    )

@@ -21,11 +21,11 @@ UNSEEN_RESTORE = (
 )
 
 
-def add(store: Store, name: str, asked: settings.Asked, master: bytes | None, uid: str, now: float) -> Deployment:
-    """The row of a new deployment, charged in the ledger as a whole before anybody comes."""
+def new_row(name: str, asked: settings.Asked, master: bytes | None, uid: str, now: float) -> Deployment:
+    """The row of a new deployment. Nothing is written."""
     plan = asked.plan(asked.config())
     sealer, secret = Sealer(master, uid), Secret.new()
-    row = Deployment(
+    return Deployment(
         uid=uid,
         name=name,
         settings=asked.to_json(),
@@ -38,17 +38,20 @@ def add(store: Store, name: str, asked: settings.Asked, master: bytes | None, ui
         copies=1,
         starts=secret.written,
     )
+
+
+def add(store: Store, row: Deployment, found: Standing) -> None:
+    """Write a new deployment down, charged in the ledger as a whole before anybody comes."""
     store.add_deployment(row)
-    private = plan.guarantee.private
+    guarantee = found.plan.guarantee
     charge = {
-        "name": name,
-        "policy": asked.policy["policy"],
-        "event": plan.event.to_dict(),
-        "epsilon": finite_epsilon(plan.guarantee),
-        "delta": plan.guarantee.delta if private else None,
+        "name": found.name,
+        "policy": found.config.slug,
+        "event": found.plan.event.to_dict(),
+        "epsilon": finite_epsilon(guarantee),
+        "delta": guarantee.delta if guarantee.private else None,
     }
-    chain.append(store, uid, "charged", charge, now)
-    return row
+    chain.append(store, row.uid, "charged", charge, row.created)
 
 
 def finite_epsilon(guarantee: Guarantee) -> float | None:
@@ -66,7 +69,8 @@ class Standing:
         self.asked = settings.Asked.from_json(row.settings)
         self.config: Policy = self.asked.config()
         self.plan: Plan = self.asked.plan(self.config)
-        settings.check_planned(self.plan, row.planned, row.name)
+        #: why it may not go on, whatever anybody does
+        self.barred = settings.not_as_planned(self.plan, row.planned, row.name)
         self.takes = settings.takes(self.config)
         self.sealer = sealer
         self.secret = Secret.read(sealer.open(b"secret", row.secret), row.starts)
@@ -74,7 +78,7 @@ class Standing:
         self.state, self.made, self.copies, self.version = row.state, row.made, row.copies, row.version
         self.released_at = row.created
         self._tag = ("", "")  # the text that was published last, and its name
-        self.failed = False  #: it stands still, since it has raised what nobody expected
+        self.raised = False  #: it has raised what nobody expected
 
     # What the engine calls ----------------------------------------------------------------------------------------
 
@@ -97,15 +101,27 @@ class Standing:
         """Whether there is something to save."""
         return False
 
+    @property
+    def failed(self) -> bool:
+        """Whether it stands still."""
+        return self.raised or self.barred is not None
+
     def check_there(self) -> None:
         """Refuse whatever waited behind the deletion: what it would write down nobody would ever read."""
         if self.state == "deleted":
             raise UnknownDeployment("Expected the name of a deployment, got one that was deleted meanwhile.")
         if self.failed:
-            raise DeploymentFailed(
-                f"Expected a deployment that works, got {self.name}, which failed at something it has learned or was "
-                "asked: the log says where. Resume it to try once more, or delete it. Nothing was changed."
-            )
+            raise DeploymentFailed(f"{self.trouble} Nothing was changed.")
+
+    @property
+    def trouble(self) -> str | None:
+        """Why it stands still, if it does."""
+        if self.barred is not None or not self.raised:
+            return self.barred
+        return (
+            f"Expected a deployment that works, got {self.name}, which failed at something it has learned or was "
+            "asked: the log says where. Resume it to try once more, or delete it."
+        )
 
     # What it is ---------------------------------------------------------------------------------------------------
 

@@ -103,10 +103,11 @@ class Store:
 
     def prepare(self) -> None:
         """Make what is missing; refuse a store of a newer version. In a transaction."""
-        # Rows lie in the order of their keys: one tree to write instead of two.
-        suffix = " WITHOUT ROWID" if self.db.kind == "sqlite" else ""
-        for statement in _TABLES:
-            self.db.run(statement + suffix if "PRIMARY KEY" in statement else statement)
+        if not self.db.has_table("meta"):  # who may only write rows can serve from what somebody else has made
+            # Rows lie in the order of their keys: one tree to write instead of two.
+            suffix = " WITHOUT ROWID" if self.db.kind == "sqlite" else ""
+            for statement in _TABLES:
+                self.db.run(statement + suffix if "PRIMARY KEY" in statement else statement)
         found = self.meta("schema")
         if found is None:
             self.set_meta("schema", str(SCHEMA))
@@ -158,13 +159,17 @@ class Store:
     def add_deployment(self, row: Deployment) -> None:
         self.db.run(f"INSERT INTO deployments ({_DEPLOYMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
-    def remove_deployment(self, uid: str) -> None:
+    def remove_deployment(self, uid: str) -> bool:
+        """False if another process was first."""
+        if self.db.run("DELETE FROM deployments WHERE uid = ?", (uid,)) == 0:
+            return False
         for table in _OWNED:
             self.db.run(f"DELETE FROM {table} WHERE uid = ?", (uid,))
-        self.db.run("DELETE FROM deployments WHERE uid = ?", (uid,))
+        return True
 
-    def set_state(self, uid: str, state: str) -> None:
-        self.db.run("UPDATE deployments SET state = ? WHERE uid = ?", (state, uid))
+    def set_state(self, uid: str, state: str) -> bool:
+        """False if there is none any more."""
+        return self.db.run("UPDATE deployments SET state = ? WHERE uid = ?", (state, uid)) == 1
 
     def set_copies(self, uid: str, copies: int) -> None:
         self.db.run("UPDATE deployments SET copies = ? WHERE uid = ?", (copies, uid))
@@ -233,6 +238,10 @@ class Store:
         row = self.db.one("SELECT number, closes FROM pending WHERE uid = ? ORDER BY number LIMIT 1", (uid,))
         return None if row is None else (int(row[0]), float(row[1]))
 
+    def close_sooner(self, uid: str, closes: float) -> None:
+        """Let no open decision stay open longer than this."""
+        self.db.run("UPDATE pending SET closes = ? WHERE uid = ? AND closes > ?", (closes, uid, closes))
+
     def first(self, uid: str, most: int) -> list[Pending]:
         """The oldest open decisions, in their order."""
         rows = self.db.all(f"SELECT {_PENDING} FROM pending WHERE uid = ? ORDER BY number LIMIT ?", (uid, most))
@@ -284,7 +293,8 @@ class Store:
         kind. Whether there may be more."""
         closed = self.db.run(
             "DELETE FROM closed WHERE uid = ? AND until <= ? AND number IN "
-            "(SELECT number FROM closed WHERE uid = ? ORDER BY number LIMIT ?)",
+            "(SELECT number FROM closed WHERE uid = ? ORDER BY number LIMIT ?) AND NOT EXISTS "
+            "(SELECT 1 FROM pending WHERE pending.uid = closed.uid AND pending.number = closed.number)",
             (uid, now, uid, most),
         )
         keys = self.db.run(

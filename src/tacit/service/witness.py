@@ -110,34 +110,40 @@ def check(store: Store, path: Path, *, fresh: bool) -> None:
         raise StoreRefused(
             f"Expected the witness of this store at {path}, got none: a store without it may be a copy. {joins}{_FORK}"
         )
-    now = Witness.of(store)
     if fresh:
         raise StoreRefused(
             f"Expected a store that is as old as its witness at {path}, got an empty one: the store was removed or "
-            f"replaced. {_FORK} To begin anew, remove the witness as well."
+            "replaced. Put it back, or remove the witness to begin anew: with other people, or their budget is spent "
+            "twice. Nothing was changed."
         )
+    compare(store, seen, f"the witness at {path}")
+
+
+def compare(store: Store, seen: Witness, who: str) -> None:
+    """Refuse a store that is not the one, or is behind the one, that somebody has seen."""
+    now = Witness.of(store)
     if now.store in seen.before:
         raise StoreRefused(
-            f"Expected the store that the witness at {path} has seen, got it as it was before a fork: it was restored "
-            f"from a copy. {_FORK}"
+            f"Expected the store that {who} has seen, got it as it was before a fork: it was restored from a copy. "
+            f"{_FORK}"
         )
     if seen.store != now.store:
         raise StoreRefused(
-            f"Expected the store that the witness at {path} belongs to, got another one. Give each store a witness of "
-            "its own with --witness."
+            f"Expected the store that {who} belongs to, got another one. Give each store a witness of its own with "
+            "--witness."
         )
     if seen.server != now.server:
         raise StoreRefused(
-            "Expected the database server that the witness has seen, got another one with a copy of its data. " + _FORK
+            f"Expected the database server that {who} has seen, got another one with a copy of its data. {_FORK}"
         )
     if now.epoch < seen.epoch or now.seq < seen.seq or (seen.seq and store.entry_hash(seen.seq) != seen.head):
         raise StoreRefused(
-            f"Expected a store at epoch {seen.epoch} with {seen.seq} ledger entries or more, got epoch {now.epoch} "
-            f"with {now.seq}, or other entries: it was restored from a copy. {_FORK}"
+            f"Expected a store at epoch {seen.epoch} with {seen.seq} ledger entries or more, which {who} has seen, got "
+            f"epoch {now.epoch} with {now.seq}, or other entries: it was restored from a copy. {_FORK}"
         )
     behind = [uid for uid, made in now.made.items() if made < seen.made.get(uid, 0)]
     if behind:
         raise StoreRefused(
-            f"Expected a store with all the decisions that its witness at {path} has seen, got one with fewer in "
-            f"{len(behind)} of {len(now.made)} deployments: it was restored from a copy. {_FORK}"
+            f"Expected a store with all the decisions that {who} has seen, got one with fewer in {len(behind)} of "
+            f"{len(now.made)} deployments: it was restored from a copy. {_FORK}"
         )

@@ -151,6 +151,12 @@ class Mixing:
                     )
                 self._shuffler.follow(await self._stage())
             except ServiceError as problem:
+                if not isinstance(problem, ServiceUnavailable) and 400 <= (problem.status or 0) < 500:
+                    # It has answered, and will say the same for as long as nobody changes anything.
+                    raise BadMessage(
+                        f"Expected a deployment of this name that takes batches, got a refusal of the server "
+                        f"({_word(problem)}): {problem}"
+                    ) from None
                 _LOG.warning("no word from the server yet (%s)", _word(problem))
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST)

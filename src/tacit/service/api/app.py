@@ -9,17 +9,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 from litestar import Litestar, Request, get
 from litestar.datastructures import State
-from litestar.enums import MediaType
+from litestar.enums import MediaType, OpenAPIMediaType
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin, OpenAPIRenderPlugin
+from litestar.openapi.plugins import OpenAPIRenderPlugin
 
 from tacit._version import __version__
 from tacit.errors import TacitError
 from tacit.service import api_page, dashboard, pages
 from tacit.service.api import failures
+from tacit.service.api.description import document
 from tacit.service.api.fast import Fast, respond
 from tacit.service.api.operations import health, prometheus, status
 from tacit.service.api.reading import Asked, BadBody
@@ -77,7 +79,8 @@ def application(
             version=__version__,
             description="Decisions that learn from people without revealing them.",
             path="/docs",
-            render_plugins=[_Page(path="/"), JsonRenderPlugin(path="/openapi.json")],
+            use_handler_docstrings=True,
+            render_plugins=[_Page(path="/", keyed=bool(keys)), _Json(path="/openapi.json", keyed=bool(keys))],
         ),
         request_class=Asked,
         request_max_body_size=most_bytes,
@@ -86,11 +89,38 @@ def application(
     return Shell(app, Fast(engine, keys, most_bytes), metrics, most_bytes, log_requests)
 
 
-class _Page(OpenAPIRenderPlugin):
-    """The documentation as a page that fetches nothing."""
+class _Described(OpenAPIRenderPlugin):
+    """The document in one form or another."""
+
+    def __init__(self, *, keyed: bool, **options: Any) -> None:
+        super().__init__(**options)
+        self._keyed = keyed
+        self._text: bytes | None = None
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
-        return api_page.page(openapi_schema)
+        if self._text is None:
+            self._text = self.write(document(request.app, keyed=self._keyed))
+        return self._text
+
+    def write(self, found: dict[str, Any]) -> bytes:
+        raise TypeError
+
+
+class _Page(_Described):
+    """As a page that fetches nothing."""
+
+    def write(self, found: dict[str, Any]) -> bytes:
+        return api_page.page(found)
+
+
+class _Json(_Described):
+    """As JSON, for generators of clients."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(media_type=OpenAPIMediaType.OPENAPI_JSON, **options)
+
+    def write(self, found: dict[str, Any]) -> bytes:
+        return msgspec.json.encode(found)
 
 
 class Shell:

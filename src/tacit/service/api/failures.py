@@ -68,7 +68,7 @@ def described(problem: TacitError) -> tuple[int, Error]:
         return (410, Error("closed", str(problem))) if problem.gone else (409, Error("rewarded", str(problem)))
     for kind, status, code in _STATUS:
         if isinstance(problem, kind):
-            return status, Error(code, str(problem), getattr(problem, "field", None))
+            return status, Error(code, str(problem), problem.field)
     return 500, Error("internal", "Expected to do this, and could not. Nothing was acknowledged.")
 
 

@@ -53,7 +53,9 @@ async def decided(engine: Engine, found: Deciding, ask: types.Ask) -> tuple[bool
     ids = None if actions is None else [action.id for action in actions]
     rows = found.check(None if actions is None else [action.features for action in actions])
     if ids is not None and len(set(ids)) < len(ids):
-        raise BadInput("Expected actions with ids of their own, got the same id twice. Send every action once.")
+        raise BadInput("Expected actions with ids of their own, got the same id twice. Send every action once.").about(
+            "actions"
+        )
     wanted = Wanted(rows, ask.person, ask.key, ids)
     made: Decided = await engine.submit(partial(found.decide, wanted, engine.now()), found)
     action = str(made.index) if ids is None else ids[made.index]

@@ -28,7 +28,7 @@ def _watched(engine: Engine, found: Standing) -> dict[str, Any]:
         **facts,
         "charged_share": 1.0,  # a plan is charged as a whole, before anybody comes
         "releases_planned": None,
-        "released": {"mean_rewards": shown, "from": "priced releases"} if shown else None,
+        "released": {"mean_rewards": shown, "arms": len(means), "from": "priced releases"} if shown else None,
     }
 
 

@@ -77,7 +77,10 @@ def refusal(keys: Keys, header: str | None, *roles: str) -> tuple[int, Error] | 
     if role == "admin" or role in roles:
         return None
     if role is None:
-        text = "Expected a key of this service, got none or another. Send Authorization: Bearer KEY."
+        text = (
+            "Expected a key of this service, got none or another. Send Authorization: Bearer KEY; `tacit` takes it by "
+            "--key or TACIT_KEY, tacit.Client as key=."
+        )
         return 401, Error("no_key", text)
     wanted = " or ".join(sorted({*roles, "admin"}))
     return 403, Error("wrong_role", f"Expected a key with the role {wanted}, got one with the role {role}.")
@@ -94,4 +97,5 @@ def needs(*roles: str) -> Any:
                 raise NotAuthorizedException(error.message, headers={"WWW-Authenticate": "Bearer"})
             raise PermissionDeniedException(error.message)
 
+    guard.roles = roles  # type: ignore[attr-defined]  # for the documentation
     return guard

@@ -75,13 +75,14 @@ def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
         takes=found.takes,
         state="failed" if found.failed else found.state,
         learning=found.learning,
-        why_not=found.why_not,
+        why_not=found.trouble or found.why_not,
         dim=found.dim,
         actions=None if listed is None else len(listed),
         view=found.version,
         view_age_seconds=round(max(0.0, engine.now() - found.released_at), 3),
         decisions=found.made,
         rounds_left=found.rounds_left,
+        limit=found.limit,
         releases=found.releases,
         epsilon=finite_epsilon(guarantee),
         delta=guarantee.delta if guarantee.private else None,
@@ -149,7 +150,7 @@ async def create(request: Asking, data: JSONBody[types.NewDeployment]) -> types.
         raise BadInput(
             "Expected no seed, got one: whoever knows it knows the noise. It is for tests, and needs "
             "`tacit serve --test-seeds`."
-        )
+        ).about("seed")
     asked = settings.ask(
         data.policy,
         data.parameters,
@@ -219,6 +220,8 @@ async def ledger(
 ) -> types.Ledger:
     """What was charged and released, entry by entry. Where there are more entries, `next` is the `after` of the next
     request."""
+    if not set(request.query_params) <= {"after", "limit"}:
+        raise BadInput("Expected after and limit behind the address, got something else. Leave it out.")
     engine = engine_of(request)
     found = engine.find(name)
 
@@ -473,7 +476,7 @@ async def batch(request: Asking, name: Name, data: JSONBody[dict[str, Any]]) -> 
     engine = engine_of(request)
     found = _reporting(engine, name)
     opened = await engine.apart(partial(found.open_batch, data))
-    return types.Taken(await engine.submit(partial(found.receive_batch, opened), found))
+    return types.Taken(await engine.submit(partial(found.receive_batch, opened, engine.now()), found))
 
 
 V1 = Router(

@@ -51,7 +51,7 @@ class NewDeployment(Struct, forbid_unknown_fields=True):
     closes_after: Annotated[float, Meta(gt=0, le=LONGEST)] | None = None
     closes_after_decisions: Annotated[int, Meta(ge=1, le=2**53)] | None = None
     default_reward: float | None = None
-    noise: str | None = None
+    noise: Annotated[str, Meta(extra_json_schema={"enum": ["secure", "float"]})] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**53)] | None = None
 
 
@@ -69,8 +69,9 @@ class Summary(Struct):
     actions: int | None  #: how many there are, where the policy has a list of its own
     view: int
     view_age_seconds: float
-    decisions: int
+    decisions: int  #: or reports, or batches: what it takes
     rounds_left: int | None
+    limit: int | None  #: rounds, or reports, after which nothing is learned; null: no end
     releases: int
     epsilon: float | None
     delta: float | None

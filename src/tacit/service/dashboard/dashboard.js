@@ -52,7 +52,9 @@ function bound(value) {
   const digits = 3 - Math.floor(Math.log10(value));
   if (digits > 7 || digits < -3) return value.toExponential(3).replace("e+", "e");
   const scale = 10 ** digits;
-  return (Math.ceil(value * scale * (1 - 1e-12)) / scale).toFixed(Math.max(digits, 0));
+  const up = Math.ceil(value * scale * (1 - 1e-12)) / scale;
+  // 0.99999 becomes 1.000, which has as many digits as 1 has.
+  return up.toFixed(Math.max(3 - Math.floor(Math.log10(up * (1 + 1e-12))), 0));
 }
 
 function share(part, whole) {
@@ -118,7 +120,7 @@ async function fetched(path) {
   }
 }
 
-const at = { key: keptKey(), turn: 0, misses: 0, timer: 0, shown: null, paused: false, asking: false };
+const at = { key: keptKey(), turn: 0, misses: 0, timer: 0, shown: null, paused: false, asking: false, away: false, wasAway: false };
 
 async function poll() {
   clearTimeout(at.timer);
@@ -263,6 +265,7 @@ function show(status) {
     `up ${lasting(service.now - service.started)}`,
   ];
   write(the("about"), facts.filter(Boolean).join(" · "));
+  at.away = service.available === false;
   traffic(requests);
   write(the("pending"), count(status.deployments.reduce((sum, each) => sum + (each.pending ?? 0), 0)));
   listed(status.deployments);
@@ -312,13 +315,26 @@ function troubles(data) {
     const says = "Seeded: whoever knows the seed can take the noise away. This is for tests, not for people.";
     found.push({ kind: "bad", short: "seeded, for tests only", says });
   }
-  if (!data.learning) {
+  if (data.state === "failed") {
+    found.push({ kind: "bad", short: "failed", says: data.why_not || "It failed: the log of the service says where." });
+  } else if (!data.learning) {
     found.push({ kind: "alarm", short: "not learning", says: data.why_not || "Not learning." });
   } else if (data.why_not) {
     found.push({ kind: "alarm", short: "has something to say", says: data.why_not });
   }
-  if (data.state !== "serving") found.push({ kind: "alarm", short: String(data.state), says: "" });
+  if (data.trust === "none") {
+    const says = "Not private: what it learns, and shows, is exact. It is for comparison, not for people's data.";
+    found.push({ kind: "alarm", short: "not private", says });
+  }
+  if (data.state !== "serving" && data.state !== "failed") {
+    found.push({ kind: "alarm", short: String(data.state), says: "" });
+  }
   return found;
+}
+
+function noises(data) {
+  if (data.noise !== "none") return `${data.noise} noise`;
+  return data.takes === "decisions" ? "no noise" : "noise on devices";
 }
 
 function above({ epsilon, promised_epsilon: promised }) {
@@ -387,13 +403,16 @@ class Deployment {
 
   update(data) {
     const wrongs = troubles(data);
-    const size = known(data.dim) ? `${count(data.dim)} dimensions` : "";
-    const facts = [data.policy, `${data.trust} trust`, `takes ${data.takes}`, size, `${data.noise} noise`];
+    const size = known(data.actions) ? many(data.actions, "action", "actions")
+      : known(data.dim) ? many(data.dim, "dimension", "dimensions") : "";
+    const trust = data.trust === "none" ? "not private" : `${data.trust} trust`;
+    const facts = [data.policy, trust, `takes ${data.takes}`, size, noises(data)];
     write(this.facts, facts.filter(Boolean).join(" · "));
     write(this.state, String(data.state));
     this.state.className = `chip ${data.state === "serving" ? "good" : "alarm"}`;
-    write(this.learning, data.learning ? "learning" : "not learning");
-    this.learning.className = `chip ${data.learning ? "good" : "alarm"}`;
+    const learns = data.learning && data.state === "serving";
+    write(this.learning, learns ? "learning" : "not learning");
+    this.learning.className = `chip ${learns ? "good" : "alarm"}`;
     this.node.classList.toggle("bad", wrongs.some(({ kind }) => kind === "bad"));
     this.warn(wrongs.filter(({ says }) => says));
     this.showBudget(data);
@@ -421,7 +440,8 @@ class Deployment {
     const { epsilon, promised_epsilon: promised, delta } = data;
     const over = above(data);
     const copies = data.copies > 1 ? `, ${count(data.copies)} copies` : "";
-    const charged = known(data.charged_share) ? `${share(data.charged_share, 1)} charged${copies}` : "";
+    const priced = known(data.charged_share) && known(epsilon);
+    const charged = priced ? `${share(data.charged_share, 1)} charged${copies}` : "";
     const where = known(delta) && delta > 0 ? ` at δ = ${delta < 0.001 ? delta.toExponential() : delta}` : "";
     const value = known(epsilon) ? `ε ≤ ${bound(epsilon)}${where}` : "no ε is accounted";
     const against = known(promised) ? `${over ? "above the" : "of"} ${bound(promised)} promised` : "none is promised";
@@ -434,12 +454,15 @@ class Deployment {
   }
 
   showRounds(data) {
+    // Batches are counted by the batch, and what is left of them by the report.
+    const unit = data.takes === "batches" ? " reports" : "";
     const done = `${count(data.decisions)} ${data.takes ?? "rounds"}`;
-    const left = data.rounds_left;
-    const whole = known(left) ? data.decisions + left : null;
-    const rest = known(left) ? `${left > 0 ? count(left) : "none"} left of ${count(whole)}` : "no horizon";
-    const kind = known(left) && left <= 0 ? "alarm" : "";
-    this.rounds.set({ value: done, under: rest, part: data.decisions, whole, kind, says: `${done}, ${rest}` });
+    const { rounds_left: left, limit: whole } = data;
+    const ends = known(left) && known(whole);
+    const rest = ends ? `${left > 0 ? count(left) : "none"} left of ${count(whole)}${unit}` : "no horizon";
+    const kind = ends && left <= 0 ? "alarm" : "";
+    const part = ends ? whole - left : null;
+    this.rounds.set({ value: done, under: rest, part, whole, kind, says: `${done}, ${rest}` });
   }
 
   showReleases(data) {
@@ -459,7 +482,9 @@ class Deployment {
     this.arms.replaceChildren();
     if (this.numbers.hidden) return;
     if (first) this.numbers.open = rows.length <= FEW_ARMS;
-    write(this.numbersTitle, `Mean rewards of ${many(rows.length, "arm", "arms")}, from ${released.from}`);
+    const all = released.arms ?? rows.length;
+    const first_few = all > rows.length ? `, the first ${count(rows.length)}` : "";
+    write(this.numbersTitle, `Mean rewards of ${many(all, "arm", "arms")}${first_few}, from ${released.from}`);
     for (const { arm, value } of rows) {
       const row = element("div", this.arms);
       element("dt", row, {}, String(arm));
@@ -546,22 +571,25 @@ function listed(all) {
   if (order.some((node, i) => the("list").children[i] !== node)) the("list").append(...order);
   write(the("how-many"), all.length ? `${count(all.length)}` : "");
   the("empty").hidden = all.length > 0;
+  if (at.away) attention.unshift({ each: null, kind: "bad", short: "its store cannot be written; requests are refused" });
   attend(attention);
 }
 
 let attended = "";
 
 function attend(wrongs) {
-  const now = JSON.stringify(wrongs.map(({ each, kind, short }) => [each.id, kind, short]));
+  const now = JSON.stringify(wrongs.map(({ each, kind, short }) => [each?.id, kind, short]));
   if (now === attended) return;
   attended = now;
+  if (at.away !== at.wasAway) say(at.away ? "The store cannot be written." : "The store can be written again.");
+  at.wasAway = at.away;
   the("attention").hidden = !wrongs.length;
   const held = the("attention-list").contains(document.activeElement);
   the("attention-list").replaceChildren();
   for (const { each, kind, short } of wrongs) {
     const row = element("li", the("attention-list"), { class: kind });
-    element("a", row, { href: `#${each.id}` }, each.name);
-    row.append(`: ${short}`);
+    if (each) element("a", row, { href: `#${each.id}` }, each.name);
+    row.append(`${each ? "" : "The service"}: ${short}`);
   }
   if (held) the("deployments").focus();
 }
