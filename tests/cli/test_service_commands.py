@@ -308,3 +308,25 @@ def test_every_command_has_help_with_an_example_and_json(capsys, command):
     assert "example:" in text
     assert f"tacit {command}" in text
     assert "--json" in text
+
+
+def test_commands_without_a_word_say_which_there_are(capsys):
+    for command, words in (("keys", "add|list|remove"), ("ledger", "show|verify|fork"), ("deployments", "create|list")):
+        assert words in refusal(capsys, command)
+
+
+def test_words_that_mean_nothing_are_refused(capsys, tmp_path):
+    with served(tmp_path, "--store", "tacit.db") as (url, lines, _):
+        assert "new, not sealed" in "\n".join(lines)
+        assert "Expected nothing after list" in refusal(capsys, "deployments", "list", "arms", "--url", url)
+        err = refusal(capsys, "deployments", "show", "arms", "renyi-ucb", "--url", url)
+        assert "Expected the name of one deployment after show" in err
+        err = refusal(capsys, "deployments", "show", "arms", "--url", url)
+        assert "tacit deployments list" in err
+        err = refusal(capsys, "deployments", "create", "arms", *ARMS, "--default-reward", "nan", "--url", url)
+        assert "default_reward" in err
+        assert "device" not in err
+        laplace = ["laplace-ucb", "--arms", "3", "--epsilon", "1"]
+        err = refusal(capsys, "deployments", "create", "arms", *laplace, "--url", url)
+        assert "--sampler float" in err
+        assert "Leave noise out" not in err

@@ -347,6 +347,8 @@ def audit(url: str, books, *, witness: Path | None = None, key: bytes | None = N
     store = opened.store
     try:
         chain.verify(store)
+        if store.db.kind == "postgresql" and store.db._connection.info.server_version >= 170000:
+            store.db._connection.execute("SET transaction_timeout = 0")  # tens of thousands of questions in one
         store.db.begin()  # and nobody else writes meanwhile
         found = [_audit(opened.deployments[book.name], book) for book in books]
         store.db.rollback()

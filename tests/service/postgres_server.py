@@ -32,6 +32,15 @@ class Server:
         parts = urlsplit(self._url)
         return urlunsplit(parts._replace(path=f"/{name}"))
 
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return Path(self._own.pgdata)
+
+    def stop(self) -> None:
+        """In order."""
+        self._control("-m", "fast", "stop")
+
     def crash(self) -> None:
         """No farewell to anybody: what is not in its log is gone."""
         self._control("-m", "immediate", "stop")

@@ -12,6 +12,7 @@ import threading
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import tacit
 from tacit.errors import StoreUnavailable, TacitError, UnknownDeployment
 from tacit.policies.catalogue import CATALOGUE
 from tacit.service import api_page, dashboard, pages, settings
@@ -1085,6 +1086,9 @@ def test_what_is_said_about_rewards_is_refused_where_there_are_none(service, pol
         ({"Host": "127.0.0.1:1", "Origin": "http://127.0.0.1:1"}, 200),  # the dashboard
         ({"Host": "127.0.0.1:1", "Origin": "http://elsewhere.test"}, 403),  # a page that posts to us
         ({"Host": "127.0.0.1:1", "Origin": "null"}, 403),
+        ({"Host": "127.0.0.1:1", "X-Forwarded-For": "192.0.2.1"}, 403),  # a proxy that others come through
+        ({"Host": "127.0.0.1:1", "Forwarded": "for=192.0.2.1"}, 403),
+        ({"Host": "127.0.0.1:1", "Via": "1.1 proxy"}, 403),
         ({"Host": "elsewhere.test"}, 403),  # a name that was made to point here
         ({"Host": "127.0.0.1.elsewhere.test:1"}, 403),
         ({"Host": "127.0.0.2:8420"}, 200),  # all of 127.0.0.0/8 is this machine
@@ -1107,3 +1111,103 @@ def test_a_page_from_elsewhere_is_refused_by_the_service_itself(service):
     for path in (ALL, f"{ALL}/news/decisions"):
         answer = service.http.post(path, json={}, headers={"Origin": "http://elsewhere.test"})
         refused(answer, 403, "wrong_origin")
+
+
+def raw(service, text):
+    """Bytes as they are on a connection of their own; status, headers and body."""
+    with socket.create_connection(("127.0.0.1", service.port), PATIENCE) as line:
+        line.sendall(text)
+        found = b""
+        while b"\r\n\r\n" not in found:
+            found += line.recv(65536)
+        head, _, body = found.partition(b"\r\n\r\n")
+        length = int(re.search(rb"content-length: (\d+)", head.lower())[1])
+        while len(body) < length:
+            body += line.recv(65536)
+    return int(head.split()[1]), head.lower(), body
+
+
+def test_a_length_of_thousands_of_digits_is_a_length(service):
+    body = b'{"value":1.0}'
+    for zeros, status in ((5000, 404), (0, 404)):
+        length = b"0" * zeros + b"%d" % len(body)
+        text = b"PUT /v1/deployments/news/decisions/%s/reward HTTP/1.1\r\nHost: 127.0.0.1\r\n" % NOBODY.encode()
+        text += b"Content-Type: application/json\r\nContent-Length: %s\r\nConnection: close\r\n\r\n" % length
+        assert raw(service, text + body)[0] == status
+    text = b"POST /v1/deployments HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999999999999999\r\n\r\n"
+    status, head, found = raw(service, text)
+    assert status == 413
+    assert b"application/json" in head
+    assert b"at most 4,194,304 bytes" in found
+    status, _, found = raw(service, text.replace(b"deployments ", b"deployments/news/batches "))
+    assert b"at most 67,108,864 bytes" in found
+
+
+def test_every_refusal_has_the_one_shape(service):
+    for path in ("/docs/foo", "/docs/swagger", "/docs/openapi.json/x", "/nowhere", "/v1", "/v1/x"):
+        refused(service.http.get(path), 404, "not_found")
+    for text in (b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"):
+        status, head, body = raw(service, text)
+        assert (status, b"application/json" in head) == (400, True)
+        assert json.loads(body)["error"].keys() == {"code", "message", "field"}
+
+
+def test_somebody_may_be_called_erase(service):
+    decided(service, "persons", body={"person": "erase"})
+    assert service.ask("DELETE", f"{ALL}/persons/persons/erase").json()["erased_decisions"] == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parameters": {**JOINT, "epsilon": 1e308}},
+        {"parameters": {**JOINT, "epsilon": 10**400}},
+        {"parameters": {**JOINT, "constants": {"SENTINEL": 7_654_321}}},
+        {"parameters": {**JOINT, "horizon": 7_654_321.5}},
+        {"policy": "shuffle-linucb", "parameters": {"dim": 2, "epsilon": 7.654321e30, "delta": 1e-6, "horizon": 1000}},
+        {"policy": "renyi-oful", "parameters": {"dim": 2, "rho": 1.0, "horizon": 100, "parameter_norm": None}},
+    ],
+)
+def test_a_deployment_that_cannot_be_is_refused_without_its_values(service, changes):
+    answer = service.ask("POST", ALL, {"name": "impossible", "policy": "joint-linucb", **changes})
+    assert answer.status_code in (400, 403), answer.text
+    for sent in ("SENTINEL", "7654321", "7,654,321", "7.654", "e+30", "308", "0" * 20):
+        assert sent not in answer.text
+    refused(service.ask("GET", f"{ALL}/impossible"), 404, "unknown_deployment")
+
+
+def test_of_policies_without_privacy_no_means_are_shown(service):
+    service.create("exact-means", "ucb1", {"arms": 3}, noise="float", closes_after_decisions=1)
+    service.create("priced-means", "renyi-ucb", {"arms": 3, "rho": 100.0}, closes_after_decisions=1)
+    for name in ("exact-means", "priced-means"):
+        for _ in range(40):
+            assert service.reward(name, decided(service, name, actions=None), 0.5).status_code == 200
+    found = {one["name"]: one for one in service.http.get("/v1/status").json()["deployments"]}
+    assert found["exact-means"]["released"] is None
+    assert found["priced-means"]["released"]["arms"] == 3
+    assert "from priced releases" not in json.dumps(found["exact-means"])
+
+
+def test_the_card_lists_what_operators_see_among_its_exclusions(service):
+    for name in ("news", "ordered"):
+        card = service.ask("GET", f"{ALL}/{name}/card").json()
+        excluded = " ".join(card["card"]["not_covered"])
+        for words in ("request counts", "latencies", "open decisions", "together with its witness"):
+            assert words in excluded
+            assert words in " ".join(card["text"].split())
+        assert tacit.privacy.Card.from_dict(card["card"]).to_dict() == card["card"]
+
+
+def test_the_examples_of_the_documentation_are_taken(service):
+    document = service.http.get("/docs/openapi.json").json()
+    service.create("examples")
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            example = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+            if example is None:
+                assert method not in ("post", "put") or path.endswith(("/pause", "/resume", "/reports", "/batches"))
+                continue
+            name = "persons" if path.endswith("persons/erase") else "examples"
+            at = path.replace("{name}", name).replace("{identity}", decided(service, "examples"))
+            answer = service.ask(method.upper(), at, example)
+            assert answer.status_code in (200, 201), (method, path, answer.text)

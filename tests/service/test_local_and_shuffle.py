@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 import httpx
 import numpy as np
@@ -19,6 +22,7 @@ from tacit.client.clients import AsyncClient
 from tacit.core.sealed_reports import SealedShuffler, seal_report
 from tacit.errors import HorizonSpent
 from tacit.service import reporting
+from tacit.service.opening import open_store
 from tacit.shuffling.app import App
 from tacit.shuffling.mixing import Mixing
 from tests.service.serving import PATIENCE, digest, refused, serving, until
@@ -274,3 +278,125 @@ def test_learning_ends_with_the_last_batch_that_fits_and_nobody_reports_for_noth
             with pytest.raises(HorizonSpent, match="All 8 reports"):
                 device.report(OFFERED[0][0], 0.5)
             assert device.made == 0
+
+
+def test_what_was_sent_is_not_repeated_in_the_words_of_a_refusal(service):
+    with deployed(service, "discreet", LOCAL) as path:
+        device = LOCAL.device()
+        device.see(service.http.get(f"{path}/view").json())
+        message = device.report(OFFERED[0][0], 0.5)
+        theirs = "7" * 64
+        for changes in ({"stage": 777_777}, {"version": 777}, {"contract": theirs}, {"id": "7" * 32, "stage": 777}):
+            answer = service.ask("POST", f"{path}/reports", {**message, **changes})
+            assert "777" not in refused(answer, 400, "bad_message")
+
+
+def test_a_report_whose_answers_were_lost_has_arrived_and_may_be_sent_again(service):
+    class Deaf(Heard):
+        lost = True
+
+        def handle_request(self, request):
+            answer = super().handle_request(request)
+            if self.lost and request.method == "POST":
+                answer.read()
+                answer.close()
+                raise httpx.ReadTimeout("lost")
+            return answer
+
+    deaf = Deaf()
+    with (
+        deployed(service, "again", LOCAL),
+        tacit.DeviceClient(LOCAL, service.url, "again", transport=deaf, retries=0, limit=10) as device,
+    ):
+        for _ in range(3):
+            with pytest.raises(tacit.errors.ServiceUnavailable):
+                device.report(OFFERED[0][0], 0.5)
+        assert (device.made, device.unsent, service.show("again")["decisions"]) == (3, 3, 3)
+        deaf.lost = False
+        assert device.send_again() == 3
+        assert (device.unsent, service.show("again")["decisions"]) == (0, 3)
+
+
+def test_a_device_reports_to_the_batch_that_is_being_filled(service):
+    """It chose while another one was: its only report would be refused as stale."""
+    with (
+        deployed(service, "late", MIXED) as path,
+        shuffling(service, "late") as url,
+        tacit.DeviceClient(MIXED, service.url, "late", shuffler=url) as device,
+    ):
+        chosen = OFFERED[0][device.choose(OFFERED[0])]
+        for person in range(BATCH):
+            report_of(service, "late", MIXED, person, shuffler=url)
+        until(lambda: service.http.get(f"{path}/view").json()["stage"] == 1)
+        until(lambda: httpx.get(f"{url}/health").json()["stage"] == 1)
+        device.report(chosen, 0.5)
+        assert (device.made, device.unsent) == (1, 0)
+
+
+def test_batches_that_share_a_transaction_have_an_entry_each(service):
+    with deployed(service, "three", MIXED) as path:
+        key, view = service.http.get(f"{path}/contract").json()["sealing_key"], service.http.get(f"{path}/view").json()
+        found, batches = service.engine.deployments["three"], []
+        device = MIXED.device(limit=100)
+        device.see(view)
+        for stage in range(3):
+            shuffler = SealedShuffler(MIXED, stage=stage)
+            for _ in range(BATCH):
+                shuffler.add(seal_report(MIXED, {**device.report(OFFERED[0][0], 0.5), "stage": stage}, key))
+            batches.append(found.open_batch(shuffler.batch()))
+
+        async def together():
+            return await asyncio.gather(
+                *(service.engine.submit(partial(found.receive_batch, one, 0.0), found) for one in batches)
+            )
+
+        assert asyncio.run_coroutine_threadsafe(together(), service.loop).result(PATIENCE) == [1, 2, 3]
+        entries = [one["entry"] for one in service.http.get(f"{path}/ledger").json()["entries"]]
+        assert [entry.get("stage") for entry in entries] == [None, 1, 2, 3]
+
+
+def test_a_batch_is_opened_while_others_are_served(service, monkeypatch):
+    opening, go_on = threading.Event(), threading.Event()
+
+    def slow(*_):
+        opening.set()
+        assert go_on.wait(PATIENCE)
+        raise tacit.errors.BadMessage("Expected a batch, got a test.")
+
+    monkeypatch.setattr(reporting, "open_batch", slow)
+    service.create("beside")
+    with deployed(service, "long", MIXED) as path, ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(service.ask, "POST", f"{path}/batches", {"tacit": "sealed-batch"})
+        try:
+            assert opening.wait(PATIENCE)
+            assert service.decide("beside").status_code == 201
+            assert not sent.done()
+        finally:
+            go_on.set()
+        refused(sent.result(PATIENCE), 400, "bad_message")
+
+
+def test_a_view_has_another_tag_after_a_fork_even_under_the_same_number(tmp_path):
+    path = tmp_path / "tacit.db"
+
+    def life(reports):
+        with serving(path) as one:
+            if not one.engine.deployments:
+                with tacit.Client(one.url, timeout=60.0) as client:
+                    client.create("news", LOCAL)
+            for _ in range(reports):
+                report_of(one, "news", LOCAL, 0)
+            answer = one.http.get("/v1/deployments/news/view")
+            again = one.http.get("/v1/deployments/news/view", headers={"If-None-Match": answer.headers["etag"]})
+            assert again.status_code == 304
+            return answer.json(), answer.headers["etag"]
+
+    life(2)
+    shutil.copy(path, tmp_path / "backup")
+    first, tag = life(2)
+    shutil.copy(tmp_path / "backup", path)
+    open_store(str(path), key=None, fork=True).store.db.close()
+    second, other = life(2)
+    assert first["stage"] == second["stage"] == 4
+    assert first != second
+    assert tag != other

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import stat
 
 import pytest
 
 from tacit._listening import bind, listen
+from tacit.cli import main as tacit_command
 from tacit.errors import BadInput, StoreUnavailable, UnknownName
 from tacit.service import opening
 from tacit.service import serving as process
@@ -42,6 +44,11 @@ def test_what_is_not_said_is_safe():
     [
         ("prot = 8420", UnknownName, "port"),
         ('port = "many"', BadInput, "whole number"),
+        ("port = 1.9", BadInput, "whole number"),
+        ("port = true", BadInput, "whole number"),
+        ("most_bytes = -5", BadInput, "at least 1,024, got -5"),
+        ('store = ["a"]', BadInput, "store in .* to be a text"),
+        ('witness = ""', BadInput, "witness in .* to be a text"),
         ('test_seeds = "perhaps"', BadInput, "true or false"),
         ("port = ", BadInput, "TOML"),
         ("\udc80", BadInput, "TOML"),
@@ -174,3 +181,77 @@ def test_answers_are_not_held_back_for_more_to_send():
         assert listener.proto == socket.IPPROTO_TCP
         with socket.create_connection(listener.getsockname(), timeout=5):  # it listens before it is announced
             pass
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm"])
+def test_a_witness_is_never_written_over_the_store(tmp_path, end):
+    store = tmp_path / "tacit.db"
+    open_for(Serving(store=str(store))).store.db.close()
+    before = store.read_bytes()
+    for path in (store.with_name(store.name + end), tmp_path / "." / f"tacit.db{end}"):
+        for fork in (False, True):
+            with pytest.raises(BadInput, match="Expected witness to be a file of its own"):
+                open_for(Serving(store=f"sqlite:///{store}", witness=str(path)), fork=fork)
+    link = tmp_path / "link"
+    link.hardlink_to(store)
+    with pytest.raises(BadInput, match="which is the store or its key"):
+        open_for(Serving(store=str(store), witness=str(link)), fork=True)
+    assert store.read_bytes() == before
+
+
+def test_a_witness_is_never_written_over_the_key(tmp_path):
+    key = tmp_path / "store.key"
+    new_key_file(key)
+    before = key.read_text()
+    with pytest.raises(BadInput, match="which is the store or its key"):
+        open_for(Serving(store=str(tmp_path / "tacit.db"), key_file=str(key), witness=str(key)))
+    assert key.read_text() == before
+    assert list(tmp_path.iterdir()) == [key]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only an administrator gives files away")
+def test_what_an_administrator_makes_or_writes_belongs_to_whoever_serves(tmp_path):
+    """`tacit keys add` as root must not lock the service's own user out."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    os.chown(folder, 12345, 23456)
+    store = folder / "tacit.db"
+
+    def owners():
+        return {(one.name, one.stat().st_uid, one.stat().st_gid) for one in folder.iterdir()}
+
+    wanted = {(name, 12345, 23456) for name in ("tacit.db", "tacit.db.witness")}
+    opened = open_for(Serving(store=str(store)))
+    new_key(opened.store, "web", "decide")
+    opened.store.db.close()
+    assert owners() == wanted
+    os.chown(store.with_name("tacit.db.witness"), 34567, 45678)  # written anew it stays whose it was
+    open_for(Serving(store=str(store))).store.db.close()
+    assert ("tacit.db.witness", 34567, 45678) in owners()
+
+
+def test_a_damaged_store_is_told_from_one_that_may_not_be_read(tmp_path, capsys):
+    store = tmp_path / "tacit.db"
+    store.write_bytes(b"this is a letter, and not a database" * 100)
+    with pytest.raises(StoreUnavailable, match=r"got a file that is damaged, or is none\. Put back a copy"):
+        open_for(Serving(store=str(store)))
+    with pytest.raises(StoreUnavailable, match=r"Expected to read and write the store .*, got: Is a directory\. Check"):
+        open_for(Serving(store=str(tmp_path)))
+
+
+def test_pages_that_are_damaged_are_found_by_verify(tmp_path, capsys):
+    store = tmp_path / "tacit.db"
+    opened = open_for(Serving(store=str(store)))
+    opened.store.db.begin()
+    for number in range(2000):
+        opened.store.count_person("u", number.to_bytes(16, "big"), 0)
+    opened.store.db.commit()
+    opened.store.db.close()
+    assert tacit_command(["ledger", "verify", "--store", str(store)]) == 0
+    data = bytearray(store.read_bytes())
+    place = data.rfind((1500).to_bytes(16, "big"))
+    page = place - place % 4096
+    data[page : page + 200] = bytes(200)
+    store.write_bytes(data)
+    assert tacit_command(["ledger", "verify", "--store", str(store)]) == 2
+    assert "damaged" in capsys.readouterr().err

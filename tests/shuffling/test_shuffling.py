@@ -426,6 +426,20 @@ def test_a_server_of_another_contract_or_without_a_key_ends_the_shuffler(why):
         assert (await shuffler.http.get("/health")).status_code == 503
 
 
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_a_server_that_refuses_ends_the_shuffler_and_one_that_is_away_does_not(status):
+    for answer, ends in ((error(status, "unknown_deployment", "nobody"), True), (error(503, "away", "nobody"), False)):
+        service = Pretended(COUNTS)
+        service.refuse(1, answer)
+
+        @shuffled(COUNTS, follow=False, service=service)
+        async def _(shuffler, ends=ends):
+            await shuffler.until(lambda: shuffler.mixing.wrong is not None or shuffler.mixing.stage is not None)
+            assert (shuffler.mixing.wrong is not None) == ends
+            if ends:
+                assert "Expected a deployment of this name that takes batches" in shuffler.mixing.wrong
+
+
 # Logs ---------------------------------------------------------------------------------------------------------------
 
 LINE = re.compile(

@@ -251,6 +251,8 @@ def _discreet(problem: BadInput | PrivacyRefusal, options: Mapping[str, Any]) ->
     text = str(problem)
     for name, value in options.items():
         text = text.replace(f"{name}={value!r}", f"another {name}").replace(f" {name!r}.", " of that name.")
+    if isinstance(problem, PrivacyRefusal) and any(letter.isdigit() for letter in text):
+        return type(problem)("Expected a promise that noise can be calibrated for, got one that none is known for.")
     expected, got, found = text.partition(", got ")
     if got and any(letter.isdigit() for letter in found):
         text = f"{expected}, got something else."

@@ -36,6 +36,7 @@ class Telling:
         """Look, and have it written."""
         self._store.grown = self.due = False
         try:
+            compare(self._store, self._seen, "this process")  # it is never told to go back
             self._seen = Witness.of(self._store)
         except TacitError as problem:
             _log.warning({"witness not written": type(problem).__name__})

@@ -127,7 +127,7 @@ def compare(store: Store, seen: Witness, who: str) -> None:
             f"Expected the store that {who} has seen, got it as it was before a fork: it was restored from a copy. "
             f"{_FORK}"
         )
-    if seen.store != now.store:
+    if seen.store != now.store and seen.store not in now.before:  # forked since, and priced: its ledger goes on
         raise StoreRefused(
             f"Expected the store that {who} belongs to, got another one. Give each store a witness of its own with "
             "--witness."

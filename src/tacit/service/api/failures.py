@@ -49,6 +49,8 @@ _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
 )
 #: The bounds of a part of an address, in the words of msgspec.
 _LENGTH = re.compile(r"Expected `str` of length (<=|>=) ([0-9]+)")
+#: What came, where that was a number or a name with digits in it.
+_NUMBERS = re.compile(r", got [^;:]*?[0-9].*?(?=[;:.] |[.]$)")
 _NUMBER = re.compile(r"Expected `int`(?: (<=|>=) ([0-9]+))?|Number out of range")
 _CODES = {
     400: "bad_request",
@@ -68,7 +70,11 @@ def described(problem: TacitError) -> tuple[int, Error]:
         return (410, Error("closed", str(problem))) if problem.gone else (409, Error("rewarded", str(problem)))
     for kind, status, code in _STATUS:
         if isinstance(problem, kind):
-            return status, Error(code, str(problem), problem.field)
+            # Messages of the protocol are read by the same code as in Python, where it helps to see what came.
+            told = isinstance(problem, BadMessage | StaleReport)
+            return status, Error(
+                code, _NUMBERS.sub(", got another", str(problem)) if told else str(problem), problem.field
+            )
     return 500, Error("internal", "Expected to do this, and could not. Nothing was acknowledged.")
 
 
