@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tacit import __version__
+from tacit import JointLinUCB, __version__
 from tacit.errors import BadInput
 from tacit.privacy import (
     BinomialSumEvent,
@@ -454,3 +454,26 @@ def test_malformed_cards_are_refused(changes, word):
     }
     with pytest.raises(BadInput, match=word):
         Card(**(fields | changes))
+
+
+def test_what_a_service_excludes_stands_on_the_card_and_cannot_be_taken_off():
+    card = replace(JointLinUCB(dim=3, epsilon=1.0, delta=1e-6).card(), excluded=("Request counts.",))
+    assert card.not_covered[-1] == "Request counts."
+    assert "Request counts." in card.text()
+    facts = card.to_dict()
+    assert Card.from_dict(facts) == card
+    assert Card.from_dict(facts).excluded == ("Request counts.",)
+    edited = {**facts, "not_covered": facts["not_covered"][1:]}
+    with pytest.raises(BadInput, match="not_covered"):
+        Card.from_dict(edited)
+
+
+def test_the_answer_of_a_service_is_read_as_the_card_in_it(tmp_path):
+    card = JointLinUCB(dim=3, epsilon=1.0, delta=1e-6).card()
+    path = tmp_path / "shown.json"
+    for facts in (card.to_dict(), {"text": "", "card": card.to_dict()}, {"card": {"text": "", "card": card.to_dict()}}):
+        path.write_text(json.dumps(facts))
+        assert Card.load(path) == card
+    path.write_text('{"card":' * 100_000)
+    with pytest.raises(BadInput, match="privacy card as JSON"):
+        Card.load(path)

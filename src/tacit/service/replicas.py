@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from tacit.errors import TacitError
-from tacit.service.deciding import PORTION, Deciding
+from tacit.service.deciding import Deciding
+from tacit.service.learning import PORTION
 from tacit.service.logs import place_of
 from tacit.service.opening import make
 from tacit.service.standing import Standing

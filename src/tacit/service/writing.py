@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tacit.errors import StoreRefused, StoreUnavailable, TacitError
-from tacit.service.deciding import CommitFirst, NoiseFirst
+from tacit.service.learning import CommitFirst, NoiseFirst
 from tacit.service.logs import place_of
 from tacit.service.opening import Opened, make
 from tacit.service.standing import Standing

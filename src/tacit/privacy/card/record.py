@@ -223,10 +223,13 @@ class Card:
 
     @classmethod
     def load(cls, path: str | Path) -> Card:
-        """Read a card from a JSON file, such as `tacit privacy POLICY --json` prints."""
+        """Read a card from a JSON file, such as `tacit privacy POLICY --json` or `tacit deployments show NAME --json`
+        prints: the service's answers hold it as their card."""
         try:
             facts = json.loads(Path(path).read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
+            while isinstance(facts, dict) and "schema" not in facts and isinstance(facts.get("card"), dict):
+                facts = facts["card"]
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as problem:
             raise BadInput(
                 f"Expected a privacy card as JSON in {str(path)!r}, got: {problem}. Write one with `tacit privacy "
                 "POLICY --json`."
