@@ -12,7 +12,7 @@ import pytest
 from tacit.core.sealed import new_key
 from tacit.errors import BadInput, DeploymentFailed, StoreRefused, StoreUnavailable, TacitError
 from tacit.service import engine as engine_module
-from tacit.service import settings
+from tacit.service import settings, writing
 from tacit.service.opening import open_store
 from tests.service.inside import (
     IN_ORDER,
@@ -97,6 +97,29 @@ def test_a_work_that_is_refused_after_it_has_written_is_undone_and_the_others_ar
             assert engine.available
             await bounded(reward(engine, second.decision, 0.25))
             assert np.array_equal(stored_sums(engine), expected_sums([(made.index, 0.5), (second.index, 0.25)]))
+
+    run(main)
+
+
+def test_a_work_that_fails_whatever_is_done_about_it_is_given_up_and_the_others_go_on(tmp_path):
+    async def main():
+        async with running(tmp_path / "s.db") as engine:
+            await engine.create("one", asked())
+            await engine.create("two", asked())
+            calls = []
+
+            def stubborn():
+                calls.append(1)
+                raise RuntimeError
+
+            async with held_up(engine):
+                works = [decide(engine, "two"), engine.submit(stubborn, engine.find("one")), decide(engine, "two")]
+            found = await bounded(asyncio.gather(*works, return_exceptions=True))
+            assert isinstance(found[1], StoreUnavailable)
+            assert len(calls) == writing._TRIES + 1
+            assert len({found[0].decision, found[2].decision}) == 2
+            assert engine.find("two").made == 2
+            await bounded(decide(engine, "two"))
 
     run(main)
 

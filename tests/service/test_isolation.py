@@ -202,6 +202,7 @@ def test_whoever_waits_for_noise_is_told_when_the_deployment_or_the_service_goes
             assert not waiting["other"].done()
         with pytest.raises(StoreUnavailable, match="stopping"):
             await bounded(waiting["other"])
+        slow.set()  # the threads that draw end with the loop
 
     run(main)
 

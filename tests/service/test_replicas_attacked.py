@@ -117,6 +117,26 @@ def test_what_is_closed_in_the_transaction_that_reads_again_is_learned(server, t
     run(main)
 
 
+def test_a_deployment_is_not_read_in_the_transaction_that_makes_it(server, tmp_path):
+    url = server.database()
+
+    async def main():
+        async with running(url, witness=tmp_path / "a") as engine:
+            async with inside.held_up(engine):
+                creating = asyncio.ensure_future(engine.create("one", asked()))
+                queue = engine._writer._queue
+                await until(lambda: any("create" in repr(work.run) for work in queue))
+                following = engine.submit(engine._replicas._follow)
+            await bounded(asyncio.gather(creating, following))
+            assert not engine.find("one").failed
+            await until(lambda: engine.leases == 1)
+            made = await bounded(inside.decide(engine))
+            await bounded(inside.reward(engine, made.decision, 0.5))
+            await until(lambda: inside.stored_sums(engine)[[0, 2]].sum() == 1)
+
+    run(main)
+
+
 def test_a_deployment_read_again_while_it_is_being_met_is_not_replaced(server, tmp_path, monkeypatch):
     url, warm, slow = server.database(), Deciding.warm, threading.Event()
 

@@ -52,6 +52,7 @@ class Engine:
         self._patient = ThreadPoolExecutor(2, thread_name_prefix="tacit-patient")
         self._tasks: list[asyncio.Task[None]] = []
         self._drawing: dict[str, asyncio.Task[None]] = {}
+        self._ending = False
 
     @property
     def deployments(self) -> dict[str, Standing]:
@@ -112,6 +113,8 @@ class Engine:
 
     async def stop(self) -> None:
         """Finish what has been accepted, and let go of the store."""
+        self._writer.close()
+        self._ending = True
         others = [*self._tasks, *self._replicas.meeting.values(), *self._drawing.values()]
         for task in others:
             task.cancel()
@@ -155,7 +158,7 @@ class Engine:
                 continue
             if found.failed or found.live.ready:
                 self._go_on(found)
-            elif self.holds(found.uid):
+            elif self.holds(found.uid) and not self._ending:
                 self._drawing[found.uid] = asyncio.create_task(self._draw(found))
 
     async def _draw(self, found: Deciding) -> None:

@@ -116,6 +116,8 @@ class Replicas:
 
     def _hold(self, found: Deciding, made: int, version: int) -> bool:
         """Do what only the holder of the lease may do, or follow the one who does."""
+        if not found.version:
+            return False  # it was made in this very transaction: nothing of it is stored yet
         found.made = made
         # A lease that could be renewed has been nobody else's. One that was lost and taken back has: if this process
         # stood still for longer than a lease lasts, what it has in memory is old.

@@ -14,11 +14,12 @@ refused who had already written something, that too is taken back, and the other
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -38,6 +39,8 @@ _log = logging.getLogger("tacit.service")
 _BATCH = 1000
 #: Requests that may wait; more are refused.
 _WAITING = 20_000
+#: Times that somebody is done again after mistakes of others.
+_TRIES = 3
 #: Seconds without a failure after which a store that had one counts as available.
 _STEADY = 2.0
 #: Seconds between two tries to read a store that is away.
@@ -54,6 +57,7 @@ class _Work:
     owner: Standing | None = None  # the deployment it is about, if it is about one
     result: Any = None
     failed: BaseException | None = None
+    tries: int = 0  # transactions it was in that were rolled back by somebody's mistake
 
 
 class _Mistake(Exception):
@@ -89,6 +93,7 @@ class Writer:
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self._aside: dict[str, deque[_Work]] = {}  # by deployment: what waits for its noise
+        self._singly = 0  # so many works are done in transactions of their own, after a mistake among them
         self._head: tuple[int, str] | None = None  # of the ledger, in the transaction that is being written
         self._connections = self.store.db.connections
         self._away = False  # the store cannot be written
@@ -105,10 +110,14 @@ class Writer:
         self._task = asyncio.create_task(self._write())
         self._task.add_done_callback(self._ended)
 
-    async def finish(self) -> None:
-        """Do what has been accepted, and take nothing more."""
+    def close(self) -> None:
+        """Take nothing more."""
         self._stopping = True
         self._wake.set()
+
+    async def finish(self) -> None:
+        """Do what has been accepted, as far as it need not wait."""
+        self.close()
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
         self._refuse_all()
@@ -185,7 +194,7 @@ class Writer:
         db.begin()
         if db.connections != self._connections:  # something else may be behind it: everything is read again
             raise StoreUnavailable("Expected the connection to the store to last, got another one. Send it again.")
-        for _ in range(min(len(queue), _BATCH)):
+        for _ in range(min(len(queue), _BATCH if not self._singly else 1)):
             work, before = queue[0], db.changes
             try:
                 work.result = work.run()
@@ -210,6 +219,7 @@ class Writer:
                     raise
                 raise _Mistake(work.owner) from problem
             done.append(queue.popleft())
+        self._singly = max(0, self._singly - 1)
         now = self._now()
         for found in self.deployments.values():
             if found.touched:
@@ -221,6 +231,7 @@ class Writer:
 
     async def _failed(self, problem: Exception, done: list[_Work]) -> None:
         """Nobody is acknowledged, and the store says what is true."""
+        tried = [*done, *itertools.islice(self._queue, 1)]
         waiting = [*done, *self._queue]
         self._queue.clear()
         if isinstance(problem, _Mistake | _HalfDone):
@@ -229,12 +240,9 @@ class Writer:
                 stand_still(problem.owner, cause)
             else:
                 _log.error({"half done": type(cause).__name__, "where": place_of(cause)})
-                waiting.remove(problem.work)
                 problem.work.failed = cause
                 _resolve(problem.work)
-            for work in waiting:
-                work.result = work.failed = None
-            self._queue.extend(waiting)  # once more, and a deployment that stands still refuses them itself
+            self._queue.extend(self._once_more(waiting, tried))
         else:
             if not isinstance(problem, StoreUnavailable):
                 _log.error({"transaction failed": type(problem).__name__, "where": place_of(problem)})
@@ -259,6 +267,20 @@ class Writer:
             else:
                 self._away = False
                 return
+
+    def _once_more(self, waiting: Iterable[_Work], tried: Iterable[_Work]) -> Iterator[_Work]:
+        """Those that are done again: one by one, so that what goes wrong between two of them goes right, and not for
+        ever. A deployment that stands still refuses what is asked of it by itself."""
+        for work in tried:
+            work.tries += 1
+            self._singly += 1
+        for work in waiting:
+            if work.tries > _TRIES and not work.future.done():
+                work.failed = StoreUnavailable("Expected to do this, and could not: the log says why. Nothing changed.")
+                _resolve(work)
+            elif not work.future.done():
+                work.result = work.failed = None
+                yield work
 
     def _unavailable(self, problem: Exception) -> None:
         """The store cannot be written, and the log says why, once a reason."""
