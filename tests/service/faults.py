@@ -362,7 +362,7 @@ def _audit(found, book: Book) -> Found:
     found.load()
     number_of = cache(found.secret.number)  # after a hundred starts there are a hundred keys to try
     if found.shared and not found.in_order:
-        for pending in store.rewarded(uid, 10**6):  # written down, and waiting for whoever learns
+        for pending in store.come(uid, None, 10**6):  # written down, and waiting for whoever learns
             value = np.frombuffer(found.sealer.open(b"r%d" % pending.number, pending.reward))[0]
             found._absorb(found._row(pending), value, pending.person)
     # Decisions: every key has one, no number was used twice, and none was lost.

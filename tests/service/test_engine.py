@@ -384,7 +384,7 @@ def test_what_was_kept_to_recognise_repeats_is_forgotten_in_time(tmp_path):
             made = await bounded(decide(engine, key="k"))
             await bounded(reward(engine, made.decision, 0.5))
             clock.time += 21.0
-            await bounded(engine.submit(lambda: engine.store.forget(found.uid, clock.time, 100)))
+            await bounded(engine.submit(lambda: engine.store.forget(found.uid, clock.time, 100, 1e18)))
             for table in ("closed", "client_keys", "pending"):
                 assert engine.store.db.one(f"SELECT COUNT(*) FROM {table}")[0] == 0
             with pytest.raises(AlreadyClosed):  # and still it does not count twice

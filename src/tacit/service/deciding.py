@@ -75,6 +75,11 @@ class Deciding(Learning):
                 where = f"actions[{place}].features"
                 raise BadInput(f"Expected {where} to be {dim} numbers, got {len(row)}.").about(where)
         found = as_rows(np.array(rows, np.float64).reshape(-1, dim), dim)
+        fits = np.abs(found) <= LARGEST  # here, and not where it would be found out after something was written
+        if not fits.all():
+            place, feature = divmod(int(np.argmin(fits)), dim)
+            where = f"actions[{place}].features[{feature}]"
+            raise BadInput(f"Expected {where} to be a finite number within 1e100 of zero, got another.").about(where)
         if self._strict:
             norm = self.config.action_norm  # type: ignore[attr-defined]
             if np.any(np.sqrt(np.einsum("ij,ij->i", found, found)) > norm * (1 + 1e-9)):
@@ -116,7 +121,7 @@ class Deciding(Learning):
                     assert before is not None
                     return self._repeated(request, person, before[0], before[1])
         # Nothing is kept of a decision that will not be learned from.
-        kept = rows[arm].tobytes() if self.learning else b""
+        kept = rows[arm].tobytes() if self.limit is None or number < self.limit else b""
         record = self.sealer.seal(b"p%d" % number, kept)
         self._new.append((self.uid, number, closes, record, person))
         if not self.shared:
@@ -205,7 +210,8 @@ class Deciding(Learning):
         if not self.store.close(self.uid, number, "reward", tag, pending.closes + self.asked.closes_after):
             return self._again(number, tag, pending)
         if self.shared or self.in_order:
-            self.store.set_reward(self.uid, number, self.sealer.seal(b"r%d" % number, np.float64(value).tobytes()))
+            sealed = self.sealer.seal(b"r%d" % number, np.float64(value).tobytes())
+            self.store.set_reward(self.uid, number, sealed, comes=not self.in_order)
         else:
             self.store.remove_pending(self.uid, number)
             self._absorb(self._row(pending), value, pending.person)

@@ -17,13 +17,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from tacit.errors import BadInput, StoreUnavailable, TacitError, UnknownDeployment
+from tacit.errors import BadInput, DeploymentFailed, StoreUnavailable, TacitError, UnknownDeployment
 from tacit.service import chain, settings, standing
 from tacit.service.deciding import Deciding
+from tacit.service.learning import CLOCKS, CommitFirst
 from tacit.service.opening import Opened, make
 from tacit.service.replicas import Replicas
 from tacit.service.standing import Standing
-from tacit.service.writing import Writer, careful, stand_still
+from tacit.service.writing import Writer, careful
 
 Result = TypeVar("Result")
 _log = logging.getLogger("tacit.service")
@@ -89,7 +90,10 @@ class Engine:
         """Find or compile the machine code, and begin to work."""
         for found in self.deployments.values():
             if not found.failed:
-                found.warm()
+                try:
+                    found.warm()
+                except Exception as problem:
+                    found.stand_still(problem)
         # The compiler's many objects stay for ever: looking through them for garbage would stop everything for 0.1 s.
         gc.collect()
         gc.freeze()
@@ -166,7 +170,7 @@ class Engine:
             await self._load_sampler(found)
             await asyncio.get_running_loop().run_in_executor(None, found.live.draw_ahead)
         except Exception as problem:
-            stand_still(found, problem)
+            found.stand_still(problem)
         finally:
             del self._drawing[found.uid]
             self._go_on(found)
@@ -203,7 +207,8 @@ class Engine:
                 pass
         if seldom:
             self.pending[found.uid] = await self.submit(partial(self.store.count_pending, found.uid, MOST_COUNTED))
-            while await self.submit(partial(self.store.forget, found.uid, self._now(), 5000)):
+            now, stays = self._now(), 2 * found.asked.closes_after + CLOCKS
+            while await self.submit(partial(self.store.forget, found.uid, now, 5000, now + stays)):
                 pass
 
     def _close(self, found: Deciding) -> bool:
@@ -243,10 +248,11 @@ class Engine:
 
         def run() -> Standing:
             found = self.find(name)
+            if found.raised and state == "serving":  # whoever resumes it wants to see
+                _try_again(found)
             if not self.store.set_state(found.uid, state):
                 raise _gone()
             found.state = state
-            found.raised = False  # whoever resumes it wants to see
             return found
 
         return await self.submit(run)
@@ -274,7 +280,20 @@ class Engine:
             self._writer.settling = True
             return found.erase(person, self._now())
 
-        return await self.submit(run)
+        return await self.submit(run, found)
+
+
+def _try_again(found: Standing) -> None:
+    """Read a deployment that stands still, and let it go on."""
+    if found.touched and not found.unread:
+        raise CommitFirst  # what was done in this very transaction
+    try:
+        found.try_again()
+    except StoreUnavailable:
+        raise
+    except Exception as problem:
+        found.stand_still(problem)
+        raise DeploymentFailed(f"{found.trouble} Nothing was changed.") from None
 
 
 def _gone() -> UnknownDeployment:

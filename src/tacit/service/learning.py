@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from tacit.service.store import Deployment, Pending, Store
 PORTION = 500
 
 #: Seconds that clocks may be apart.
-_CLOCKS = 60.0
+CLOCKS = 60.0
 
 
 class CommitFirst(Exception):
@@ -56,11 +57,11 @@ class Learning(Standing):
         self._dirty = not self.version  # nothing is stored yet
         self._new: list[tuple[str, int, float, bytes, bytes | None]] = []
         self._text = (-1, "")  # the view as JSON, and its version
+        self._come = True  # there may be rows that have come and are not in the sums yet
 
     # Reading and writing ------------------------------------------------------------------------------------------
 
-    def load(self) -> None:
-        """Everything anew from the store: after a start, or after a transaction that failed."""
+    def read(self) -> None:
         row = self.store.deployment(self.uid)
         if row is None:
             raise StoreRefused(f"Expected the deployment {self.name} in the store, got none: it was deleted.")
@@ -84,7 +85,7 @@ class Learning(Standing):
         self.version, self.released_at = shown
         self.state, self.made, self.copies = row.state, row.made, row.copies
         self.secret = Secret.read(self.secret.root, row.starts)
-        self._new, self._dirty, self._released, self._next = [], False, False, None
+        self._new, self._dirty, self._released, self._next, self._come = [], False, False, None, True
 
     def load_view(self) -> None:
         """The published view anew from the store."""
@@ -155,8 +156,8 @@ class Learning(Standing):
 
     def _advance(self, now: float) -> None:
         """Bring the clock up to the last decision; whatever it releases must be durable before anything is chosen."""
-        if not self.in_order:
-            self.tick()
+        if not self.in_order and self.catch_up(self.made):
+            raise CommitFirst
         if self.in_order or self.asked.closes_after_decisions is not None:
             self.close_due(now, coming=1)
         if self._released:
@@ -164,31 +165,42 @@ class Learning(Standing):
         if self.waits:
             raise NoiseFirst
 
-    def tick(self) -> None:
-        """The ticks of decisions that have been made, up to the next release."""
-        live = self.live
-        while live.clock < self.made and not live.spent and not self._released:
-            if not live.ready:
-                self.waits = True
-                return
-            self._released = live.tick()
-            self._dirty = True
+    def catch_up(self, ticks: int) -> bool:
+        """In order of arrival: make the first `ticks` ticks, up to the next release, each after the rows that came
+        before it. True if that was not all.
 
-    @property
-    def behind(self) -> bool:
-        """Whether ticks are due."""
-        return not self.in_order and self.live.clock < self.made and not self.live.spent
+        A row that came when n decisions had been made is absorbed before the n-th tick and after the one before it,
+        whoever absorbs it, whenever, and in whichever company: otherwise one reward more could move the rows of others.
+        """
+        live, rows = self.live, 0
+        while True:
+            if self.shared or self._come:
+                rows += self._absorb_come()
+                if self._come or rows >= PORTION:
+                    return True
+            waiting = self.store.first_came(self.uid) if self.shared else None
+            due = ticks if waiting is None else min(ticks, waiting - 1)
+            while live.clock < due and not live.spent and not self._released:
+                if not live.ready:
+                    self.waits = True
+                    return False
+                self._released = live.tick()
+                self._dirty = True
+            if self._released or live.spent or live.clock >= ticks:
+                return waiting is not None or (live.clock < ticks and not live.spent)
 
-    def absorb_rewarded(self) -> int:
-        """Absorb rewards that another process has written down (arrival order); how many there were."""
-        if self.in_order:
-            return 0
-        found = self.store.rewarded(self.uid, PORTION)
+    def _absorb_come(self) -> int:
+        """Absorb rows that have come, those that belong before the next tick; how many there were."""
+        spent = self.live.spent
+        found = self.store.come(self.uid, None if spent else self.live.clock + 1, PORTION)
+        self._come = len(found) == PORTION  # there may be more
         rows = [(self._row(one), self._reward(one), one.person) for one in found]
         for row, value, person in rows:
+            value = self.asked.default_reward if value is None else value
             assert value is not None
             self._absorb(row, value, person)
-        self.store.remove_many_pending(self.uid, [pending.number for pending in found])
+            self._dirty = True
+        self.store.remove_many_pending(self.uid, [one.number for one in found])
         return len(found)
 
     def close_due(self, now: float, *, coming: int = 0) -> int:
@@ -196,30 +208,49 @@ class Learning(Standing):
         are about to be made, and count among those that have followed.
 
         In order, a decision's row is learned here, with the reward that has come or without. Otherwise a row with a
-        reward has been absorbed when it came, and here the default is, if there is one.
+        reward has been absorbed when it came, and here the default comes, if there is one.
         """
         self.flush()
         lag = self.asked.closes_after_decisions
         below = 0 if lag is None else self.made - lag + coming
         oldest = self.store.oldest(self.uid)
-        if oldest is not None and oldest[1] > now + self.asked.closes_after + _CLOCKS:
+        if oldest is not None and oldest[1] > now + self.asked.closes_after + CLOCKS:
             # Made while a clock was ahead: it would hold back everybody after it for as long.
             self.store.close_sooner(self.uid, now + self.asked.closes_after)
         if oldest is None or not (oldest[0] < below or oldest[1] <= now):
             return 0
+        if not self.in_order:
+            return self._expire(now, below)
         done = 0
         for pending in self.store.first(self.uid, PORTION):
             # Closing times grow with the numbers: one that is open holds back those after it, and so it must in order.
             if self._released or not (pending.number < below or pending.closes <= now):
                 break
-            if self.in_order and not self.live.spent and not self.live.ready:
+            if not self.live.spent and not self.live.ready:
                 self.waits = True
                 break
             self._close(pending, now)
             done += 1
         return done
 
+    def _expire(self, now: float, below: int) -> int:
+        """In order of arrival: nobody's reward came in time. If there is a default it comes now, for all of them at
+        once, however many: where one transaction ends must not depend on who has answered."""
+        default, done, last = self.asked.default_reward, 0, -1
+        while page := self.store.unanswered(self.uid, last, PORTION):
+            due = list(takewhile(lambda one: one[0] < below or one[1] <= now, page))
+            done, last = done + len(due), due[-1][0] if due else last
+            if len(due) < len(page) or default is None:
+                break
+        if done:
+            self.store.expire(self.uid, last, now + self.asked.closes_after, default=default is not None)
+            self._come = self._come or default is not None
+        if self._come and not self.shared:
+            done += self._absorb_come()
+        return done
+
     def _close(self, pending: Pending, now: float) -> None:
+        """In order: learn the next row."""
         default = self.asked.default_reward
         value = self._reward(pending)
         if value is None:
@@ -230,19 +261,16 @@ class Learning(Standing):
                 pending = self.store.pending(self.uid, pending.number) or pending
                 value = self._reward(pending)
         self.store.remove_pending(self.uid, pending.number)
-        if self.in_order:
-            # Counted with a reward or without: which of a person's rounds are learned from must not depend on what
-            # they answer, or two rewards that are released apart could change where one was replaced.
-            admitted = not self.live.spent and self._admit(pending.person)
-            row = self._row(pending)
-            if row is None:
-                row, value = self._zeros(), 0.0
-            elif value is None or not admitted:
-                row, value = (row if self._nothing is None else self._nothing), 0.0
-            self._released = self.live.learn(row, value)
-            self._dirty = True
-        elif value is not None:
-            self._absorb(self._row(pending), value, pending.person)
+        # Counted with a reward or without: which of a person's rounds are learned from must not depend on what they
+        # answer, or two rewards that are released apart could change where one was replaced.
+        admitted = not self.live.spent and self._admit(pending.person)
+        row = self._row(pending)
+        if row is None:
+            row, value = self._zeros(), 0.0
+        elif value is None or not admitted:
+            row, value = (row if self._nothing is None else self._nothing), 0.0
+        self._released = self.live.learn(row, value)
+        self._dirty = True
 
     def _zeros(self) -> Floats:
         return np.zeros(self.live.dim)
@@ -258,7 +286,7 @@ class Learning(Standing):
         return float(np.frombuffer(self.sealer.open(b"r%d" % pending.number, pending.reward), np.float64)[0])
 
     def _absorb(self, row: Floats | None, value: float, person: bytes | None) -> None:
-        if row is None or not self.learning or not self._admit(person):
+        if row is None or self.live.spent or not self._admit(person):
             return  # a row of zeros adds nothing, and the clock does not count rows
         self.live.absorb(row, value)
         self._dirty = True
@@ -277,8 +305,15 @@ class Learning(Standing):
 
     @property
     def clock(self) -> int:
-        # Only the holder of the lease follows the clock; for the others what has been decided will be ticked.
-        return min(self.made, self.plan.limit or self.made) if self.shared else self.live.clock
+        if not self.shared:
+            return self.live.clock
+        # Only the holder of the lease follows the clock. The tick of a decision is made before the next one; in order,
+        # rows are counted when they are learned, which is later.
+        return min(self.made if self.in_order else max(0, self.made - 1), self.plan.limit or self.made)
+
+    @property
+    def rounds_left(self) -> int | None:
+        return None if self.limit is None else max(0, self.limit - self.made)
 
     def notes(self) -> tuple[str, ...]:
         rows = "in the order of their decisions, when they close" if self.in_order else "when their reward comes"

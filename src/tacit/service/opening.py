@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -13,14 +12,11 @@ from tacit.errors import StoreRefused, StoreUnavailable
 from tacit.service import chain, settings, standing
 from tacit.service.database import connect, exists, file_of
 from tacit.service.deciding import Deciding
-from tacit.service.logs import place_of
 from tacit.service.reporting import Reporting
 from tacit.service.sealing import Sealer
 from tacit.service.standing import Standing
 from tacit.service.store import Deployment, Store
 from tacit.service.witness import Witness, check, tidy
-
-_log = logging.getLogger("tacit.service")
 
 #: Entries at the end of the ledger that every start looks at, in half a second; `tacit ledger verify` looks at all.
 _LOOKED_AT = 100_000
@@ -99,8 +95,7 @@ def _load(found: Standing) -> None:
     except (StoreRefused, StoreUnavailable):
         raise
     except Exception as problem:
-        _log.error({"deployment failed": found.name, "what": type(problem).__name__, "where": place_of(problem)})
-        found.raised = True
+        found.stand_still(problem)
 
 
 def _none(url: str) -> StoreRefused:

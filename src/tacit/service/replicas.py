@@ -14,7 +14,6 @@ from functools import partial
 
 from tacit.errors import TacitError
 from tacit.service.deciding import Deciding
-from tacit.service.learning import PORTION
 from tacit.service.logs import place_of
 from tacit.service.opening import make
 from tacit.service.standing import Standing
@@ -77,7 +76,7 @@ class Replicas:
             deployments = self._writer.deployments
             taken = any(one.uid == row.uid for one in deployments.values())  # read again meanwhile
             if not taken and self._store.deployment(row.uid) is not None:
-                found.load()
+                found.try_to_load()
                 deployments[row.name] = found
 
         try:
@@ -100,7 +99,10 @@ class Replicas:
                 if row is not None:
                     self._strangers.append(row)
                 continue
+            resumed = found.state == "paused" and str(state) == "serving"
             found.state, found.copies = str(state), int(copies)
+            if resumed and found.raised:
+                careful(found, found.try_again)  # whoever resumes it wants to see, wherever it was asked
             if found.failed:
                 continue
             if isinstance(found, Deciding):
@@ -126,13 +128,14 @@ class Replicas:
             if not self._store.take_lease(found.uid, self.name, LEASE):
                 if version != found.version:
                     found.load_view()
+                    self._store.grown = True  # remember the release, before anybody is served from it
                 return False
         if found.uid not in self.held:
             found.flush()  # what was decided in this transaction, before it is read again
+            if found.touched:
+                return True  # so is what was learned in it: at the next look
             found.load()  # the last holder's sums, as they are in the store
-            found.made = made
+            found.made, self._store.grown = made, True
             self.held.add(found.uid)
-        absorbed = found.absorb_rewarded()
-        if not found.in_order:
-            found.tick()
-        return absorbed == PORTION or (found.behind and not found.waits)
+        # The last decision's tick is made when there is another one: until then its rewards come before it.
+        return not found.in_order and found.catch_up(made - 1)

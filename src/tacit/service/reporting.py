@@ -43,7 +43,7 @@ class Reporting(Standing):
     def _parts(self) -> dict[str, Any]:
         return {"vault": self.server._vault, "view": self.server._view}
 
-    def load(self) -> None:
+    def read(self) -> None:
         row = self.store.deployment(self.uid)
         if row is None:
             raise StoreRefused(f"Expected the deployment {self.name} in the store, got none: it was deleted.")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from dataclasses import replace
 
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
-from tacit.errors import DeploymentFailed, UnknownDeployment
+from tacit.errors import DeploymentFailed, StoreUnavailable, UnknownDeployment
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 from tacit.service import chain, settings
+from tacit.service.logs import place_of
 from tacit.service.sealing import Sealer, Secret
 from tacit.service.store import Deployment, Store
+
+_log = logging.getLogger("tacit.service")
 
 #: An exclusion on the card of whatever draws its noise here.
 UNSEEN_RESTORE = (
@@ -79,12 +83,39 @@ class Standing:
         self.released_at = row.created
         self._tag = ("", "")  # the text that was published last, and its name
         self.raised = False  #: it has raised what nobody expected
+        self.unread = False  #: what is in memory is not what the store holds, and must not be written there
 
     # What the engine calls ----------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Everything anew from the store."""
+        """Everything anew from the store: after a start, or after a transaction that failed."""
+        self.unread = True
+        self.read()
+        self.unread = False
+
+    def read(self) -> None:
+        """What `load` does for this kind of deployment."""
         raise TypeError
+
+    def try_to_load(self) -> None:
+        """Load it; if it cannot be read it stands still, and nobody else does."""
+        try:
+            self.load()
+        except StoreUnavailable:
+            raise
+        except Exception as problem:
+            self.stand_still(problem)
+
+    def stand_still(self, problem: BaseException) -> None:
+        """Be asked nothing more, having raised what nobody expected."""
+        _log.error({"deployment failed": self.name, "what": type(problem).__name__, "where": place_of(problem)})
+        self.raised = True
+
+    def try_again(self) -> None:
+        """Stand still no more, if what the store holds can be read: in memory it may be half of that, or nothing."""
+        if self.raised:
+            self.load()
+            self.raised = False
 
     def save(self, now: float) -> None:
         """Write what has changed."""
@@ -111,6 +142,11 @@ class Standing:
         if self.state == "deleted":
             raise UnknownDeployment("Expected the name of a deployment, got one that was deleted meanwhile.")
         if self.failed:
+            raise DeploymentFailed(f"{self.trouble} Nothing was changed.")
+
+    def check_read(self) -> None:
+        """Refuse to show what was not read from the store."""
+        if self.unread and self.raised:  # else it is being read at this moment, and what is shown is what was there
             raise DeploymentFailed(f"{self.trouble} Nothing was changed.")
 
     @property

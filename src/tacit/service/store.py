@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tacit.errors import StoreRefused, UnknownDeployment
 from tacit.service.database import Database, Row
 
-SCHEMA = 1
+SCHEMA = 2
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -27,9 +27,9 @@ _TABLES = (
         uid TEXT PRIMARY KEY, version BIGINT NOT NULL, released DOUBLE PRECISION NOT NULL, data BLOB NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS pending (
         uid TEXT, number BIGINT, closes DOUBLE PRECISION NOT NULL, record BLOB NOT NULL, person BLOB, reward BLOB,
-        PRIMARY KEY (uid, number))""",
+        came BIGINT, PRIMARY KEY (uid, number))""",
     "CREATE INDEX IF NOT EXISTS pending_person ON pending (uid, person) WHERE person IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS pending_reward ON pending (uid, number) WHERE reward IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS pending_came ON pending (uid, came, number) WHERE came IS NOT NULL",
     """CREATE TABLE IF NOT EXISTS closed (
         uid TEXT, number BIGINT, how TEXT NOT NULL, tag BLOB, until DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (uid, number))""",
@@ -74,7 +74,8 @@ class Deployment(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """An open decision: `record` and `reward` are sealed."""
+    """An open decision: `record` and `reward` are sealed. In the table there is also how many decisions had been made
+    when it `came`, its reward or its default: it has not been absorbed since."""
 
     number: int
     closes: float
@@ -92,6 +93,8 @@ class Closed(NamedTuple):
 
 _DEPLOYMENT = ", ".join(Deployment._fields)
 _PENDING = ", ".join(Pending._fields)
+#: How many decisions a deployment has made.
+_MADE = "(SELECT made FROM deployments WHERE uid = ?)"
 
 
 class Store:
@@ -247,15 +250,48 @@ class Store:
         rows = self.db.all(f"SELECT {_PENDING} FROM pending WHERE uid = ? ORDER BY number LIMIT ?", (uid, most))
         return [_pending(row) for row in rows]
 
-    def rewarded(self, uid: str, most: int) -> list[Pending]:
-        """Decisions that have their reward and have not been absorbed."""
+    def unanswered(self, uid: str, after: int, most: int) -> list[tuple[int, float]]:
+        """Number and closing time of open decisions after one that have not come, in their order."""
         rows = self.db.all(
-            f"SELECT {_PENDING} FROM pending WHERE uid = ? AND reward IS NOT NULL ORDER BY number LIMIT ?", (uid, most)
+            "SELECT number, closes FROM pending WHERE uid = ? AND number > ? AND came IS NULL ORDER BY number LIMIT ?",
+            (uid, after, most),
+        )
+        return [(int(number), float(closes)) for number, closes in rows]
+
+    def expire(self, uid: str, last: int, until: float, *, default: bool) -> None:
+        """Close open decisions up to one that have not come. With a default they come now, else they go."""
+        these = "FROM pending WHERE uid = ? AND number <= ? AND came IS NULL"
+        self.db.run(
+            f"INSERT INTO closed (uid, number, how, until) SELECT uid, number, ?, ? {these}",
+            ("default" if default else "expired", until, uid, last),
+        )
+        if default:
+            self.db.run(
+                f"UPDATE pending SET came = {_MADE} WHERE uid = ? AND number <= ? AND came IS NULL", (uid, uid, last)
+            )
+        else:
+            self.db.run(f"DELETE {these}", (uid, last))
+
+    def come(self, uid: str, made: int | None, most: int) -> list[Pending]:
+        """Decisions that have come when no more than so many had been made, and have not been absorbed."""
+        rows = self.db.all(
+            f"SELECT {_PENDING} FROM pending WHERE uid = ? AND came <= ? ORDER BY came, number LIMIT ?",
+            (uid, 2**62 if made is None else made, most),
         )
         return [_pending(row) for row in rows]
 
-    def set_reward(self, uid: str, number: int, reward: bytes) -> None:
-        self.db.run("UPDATE pending SET reward = ? WHERE uid = ? AND number = ?", (reward, uid, number))
+    def first_came(self, uid: str) -> int | None:
+        """How many decisions had been made when the first of those came that have not been absorbed."""
+        row = self.db.one("SELECT came FROM pending WHERE uid = ? AND came IS NOT NULL ORDER BY came LIMIT 1", (uid,))
+        return None if row is None else int(row[0])
+
+    def set_reward(self, uid: str, number: int, reward: bytes, *, comes: bool) -> None:
+        """`comes`: to be absorbed as soon as may be, and not in its turn."""
+        came = _MADE if comes else "NULL"
+        self.db.run(
+            f"UPDATE pending SET reward = ?, came = {came} WHERE uid = ? AND number = ?",
+            (reward, *((uid,) if comes else ()), uid, number),
+        )
 
     def remove_pending(self, uid: str, number: int) -> bool:
         return self.db.run("DELETE FROM pending WHERE uid = ? AND number = ?", (uid, number)) == 1
@@ -288,9 +324,12 @@ class Store:
         )
         return found == 1
 
-    def forget(self, uid: str, now: float, most: int) -> bool:
+    def forget(self, uid: str, now: float, most: int, latest: float) -> bool:
         """Remove what was kept only to recognise repeats, once its time is over: the oldest first, up to so many of a
-        kind. Whether there may be more."""
+        kind. Whether there may be more. `latest`: when the time of whatever there is is over, if clocks are right."""
+        oldest = self.db.one("SELECT until FROM closed WHERE uid = ? ORDER BY number LIMIT 1", (uid,))
+        if oldest is not None and float(oldest[0]) > latest:  # closed while a clock was ahead: it would block the rest
+            self.db.run("UPDATE closed SET until = ? WHERE uid = ? AND until > ?", (latest, uid, latest))
         closed = self.db.run(
             "DELETE FROM closed WHERE uid = ? AND until <= ? AND number IN "
             "(SELECT number FROM closed WHERE uid = ? ORDER BY number LIMIT ?) AND NOT EXISTS "

@@ -14,9 +14,9 @@ refused who had already written something, that too is taken back, and the other
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import math
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +30,7 @@ from tacit.service.learning import CommitFirst, NoiseFirst
 from tacit.service.logs import place_of
 from tacit.service.opening import Opened, make
 from tacit.service.standing import Standing
+from tacit.service.store import Deployment
 from tacit.service.telling import Telling
 
 Result = TypeVar("Result")
@@ -45,6 +46,7 @@ _TRIES = 3
 _STEADY = 2.0
 #: Seconds between two tries to read a store that is away.
 _AGAIN = 0.2
+_NUMBER = re.compile(r"\d+")
 _STOPPING = "Expected a service that runs, got one that is stopping. Send it again in a moment."
 
 
@@ -93,6 +95,7 @@ class Writer:
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self._aside: dict[str, deque[_Work]] = {}  # by deployment: what waits for its noise
+        self._doing: _Work | None = None  # what is being done in a transaction, unless all of it is
         self._singly = 0  # so many works are done in transactions of their own, after a mistake among them
         self._head: tuple[int, str] | None = None  # of the ledger, in the transaction that is being written
         self._connections = self.store.db.connections
@@ -128,7 +131,7 @@ class Writer:
         """Do this, about the deployment `owner`, inside a transaction; the future is done when that is durable."""
         if self._stopping:
             raise StoreUnavailable(_STOPPING)
-        if len(self._queue) >= _WAITING:
+        if len(self._queue) + sum(map(len, self._aside.values())) >= _WAITING:
             raise StoreUnavailable("Expected fewer requests at a time, got more than can wait. Send it again later.")
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._queue.append(_Work(run, future, owner))
@@ -174,7 +177,7 @@ class Writer:
                 try:
                     found.committed()
                 except Exception as problem:
-                    stand_still(found, problem)
+                    found.stand_still(problem)
             for work in done:
                 _resolve(work)
             self.committed()
@@ -194,50 +197,66 @@ class Writer:
         db.begin()
         if db.connections != self._connections:  # something else may be behind it: everything is read again
             raise StoreUnavailable("Expected the connection to the store to last, got another one. Send it again.")
-        for _ in range(min(len(queue), _BATCH if not self._singly else 1)):
-            work, before = queue[0], db.changes
-            try:
-                work.result = work.run()
-            except CommitFirst:
-                break  # it stays the first in the queue
-            except NoiseFirst:
-                assert work.owner is not None
-                self._aside.setdefault(work.owner.uid, deque()).append(queue.popleft())
-                continue
-            except (StoreUnavailable, _Mistake):
-                raise
-            except StoreRefused as problem:  # a record that does not open
-                if work.owner is None:
-                    raise
-                raise _Mistake(work.owner) from problem
-            except TacitError as problem:
-                if db.changes != before:
-                    raise _HalfDone(work) from problem
-                work.failed = problem
-            except Exception as problem:
-                if work.owner is None:
-                    raise
-                raise _Mistake(work.owner) from problem
-            done.append(queue.popleft())
+        later: list[_Work] = []  # what waits for this commit: of some deployments, while the others go on
+        waits: set[Standing | None] = set()
+        try:
+            for _ in range(min(len(queue), _BATCH if not self._singly else 1)):
+                work = self._doing = queue[0]
+                place = later if work.owner in waits else self._do(work, done, later)
+                place.append(queue.popleft())
+                if place is later and work.owner is not None:
+                    waits.add(work.owner)
+            self._doing = None
+        finally:
+            queue.extendleft(reversed(later))
         self._singly = max(0, self._singly - 1)
         now = self._now()
         for found in self.deployments.values():
-            if found.touched:
+            if found.touched and not found.unread:
                 careful(found, partial(found.save, now))
                 touched.append(found)
         self._head = self.store.head() if self.store.grown else None
+
+    def _do(self, work: _Work, done: list[_Work], later: list[_Work]) -> list[_Work] | deque[_Work]:
+        """Do it; where it belongs now."""
+        db, before = self.store.db, self.store.db.changes
+        try:
+            work.result = work.run()
+        except CommitFirst:
+            if work.owner is not None and not work.owner.touched:  # nothing to commit: it would wait for ever
+                raise _Mistake(work.owner) from RuntimeError()
+            return later
+        except NoiseFirst:
+            assert work.owner is not None
+            return self._aside.setdefault(work.owner.uid, deque())
+        except (StoreUnavailable, _Mistake):
+            raise
+        except StoreRefused as problem:  # a record that does not open
+            if work.owner is None:
+                raise
+            raise _Mistake(work.owner) from problem
+        except TacitError as problem:
+            if db.changes != before:
+                raise _HalfDone(work) from problem
+            work.failed = problem
+        except Exception as problem:
+            if work.owner is None:
+                raise
+            raise _Mistake(work.owner) from problem
+        return done
 
     # Failures -----------------------------------------------------------------------------------------------------
 
     async def _failed(self, problem: Exception, done: list[_Work]) -> None:
         """Nobody is acknowledged, and the store says what is true."""
-        tried = [*done, *itertools.islice(self._queue, 1)]
+        tried = [*done, *([] if self._doing is None else [self._doing])]
         waiting = [*done, *self._queue]
         self._queue.clear()
+        self._doing = None
         if isinstance(problem, _Mistake | _HalfDone):
             cause = problem.__cause__ or problem
             if isinstance(problem, _Mistake):
-                stand_still(problem.owner, cause)
+                problem.owner.stand_still(cause)
             else:
                 _log.error({"half done": type(cause).__name__, "where": place_of(cause)})
                 problem.work.failed = cause
@@ -248,6 +267,7 @@ class Writer:
                 _log.error({"transaction failed": type(problem).__name__, "where": place_of(problem)})
                 problem = StoreUnavailable("Expected a transaction to succeed, got an error. Nothing was changed.")
             self._unavailable(problem)
+            self._singly = 0
             _refuse(waiting, problem)
         loop = asyncio.get_running_loop()
         while True:
@@ -284,24 +304,41 @@ class Writer:
 
     def _unavailable(self, problem: Exception) -> None:
         """The store cannot be written, and the log says why, once a reason."""
-        if self.available or str(problem) not in self._whys:
+        why = _NUMBER.sub("", str(problem))
+        if self.available or why not in self._whys:
             _log.error({"store": "unavailable", "why": str(problem)})
-            self._whys = {str(problem)} if self.available else {*self._whys, str(problem)}
+            self._whys = {why} if self.available else {*self._whys, why}
         self._away, self._failed_at = True, time.monotonic()
 
     def _reload(self) -> None:
-        db = self.store.db
-        db.rollback()
-        db.begin()
+        self.store.db.rollback()
+        self.store.db.begin()
+        try:
+            self._read_again()
+        finally:
+            self.store.db.rollback()  # at once, whatever came of it: others wait for their turn
+
+    def _read_again(self) -> None:
         self.telling.check()
-        self._connections = db.connections
+        self.store.grown = True  # whatever others have released: remember it, before anybody is served from it
+        self._connections = self.store.db.connections
         known, fresh = {found.uid: found for found in self.deployments.values()}, {}
         for row in self.store.deployments():  # also one whose deletion failed
-            found = known.get(row.uid) or make(self.store, row, self._master)
-            found.load()
-            fresh[row.name] = found
-        db.rollback()
+            found = known.pop(row.uid, None) or self._made(row)
+            if found is not None:
+                found.try_to_load()
+                fresh[row.name] = found
+        for gone in known.values():
+            gone.state = "deleted"  # or it was never made: for whoever has found it before, and waits
         self.deployments = fresh  # at once: whoever asks meanwhile finds what there is
+
+    def _made(self, row: Deployment) -> Standing | None:
+        """What another process has made; None if this one does not know how."""
+        try:
+            return make(self.store, row, self._master)
+        except Exception as problem:
+            _log.warning({"deployment not taken in": type(problem).__name__, "where": place_of(problem)})
+            return None
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Nothing ends the writer but the end of the service. Should it be otherwise, nobody waits for it in vain."""
@@ -325,12 +362,6 @@ def careful(found: Standing, run: Callable[[], Result]) -> Result:
         raise
     except Exception as problem:
         raise _Mistake(found) from problem
-
-
-def stand_still(found: Standing, problem: BaseException) -> None:
-    """Ask nothing more of a deployment that has raised what nobody expected."""
-    _log.error({"deployment failed": found.name, "what": type(problem).__name__, "where": place_of(problem)})
-    found.raised = True
 
 
 def _refuse(waiting: Iterable[_Work], problem: Exception) -> None:

@@ -426,6 +426,7 @@ async def view(request: Asking, name: Name) -> Response[dict[str, Any]]:
     found = engine.find(name)
     if settings.view_is_for_admins(found.config):
         await needs()(request, None)
+    found.check_read()
     text = found.view_text()
     tag = f'"{found.view_tag(text)}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
