@@ -100,6 +100,59 @@ def test_what_is_not_http_is_told_in_json(sent):
     assert b"nonsense" not in body
 
 
+def test_a_head_without_end_is_not_read_to_its_end():
+    """Joining its pieces would take everybody's time, and needs no key."""
+    line = b"X-Y: " + b"z" * 1000 + b"\r\n"
+    enough = _listening.MOST_HEAD // len(line) + 2
+    for pieces in ([b"GET / HTTP/1.1\r\nHost: x\r\n" + line * enough], [b"GET / HTTP/1.1\r\n", *[line] * enough]):
+        found, ended = exchanged(*pieces)
+        head, _, body = found.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 431")
+        assert ended
+        assert json.loads(body)["error"]["code"] == "too_large"
+
+
+def test_a_long_body_is_no_long_head_and_each_request_has_a_head_of_its_own():
+    size = 3 * _listening.MOST_HEAD
+    long = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size + b"b" * size
+    head = b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"z" * (_listening.MOST_HEAD - 200) + b"\r\n\r\n"
+    found, ended = exchanged(long, head, head + long, head[:1000], head[1000:] + long)
+    assert (found.count(b"HTTP/1.1 204"), ended) == (6, False)
+
+
+def test_whoever_does_not_read_is_hung_up_on_and_whoever_reads_slowly_is_not(monkeypatch):
+    monkeypatch.setattr(_listening, "PATIENCE", 0.3)
+    answer = b"a" * (16 * 2**20)
+
+    async def long(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": answer})
+
+    async def main(pause):
+        with listen("127.0.0.1", 0) as listener:
+            server = uvicorn.Server(
+                uvicorn.Config(long, http=patient_protocol(), log_config=None, lifespan="off", access_log=False)
+            )
+            running = asyncio.create_task(server.serve(sockets=[listener]))
+            reader, writer = await asyncio.open_connection(*listener.getsockname(), limit=2**16)
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            found = 0
+            try:
+                await asyncio.sleep(pause)
+                while part := await asyncio.wait_for(reader.read(2**20), 1.0):
+                    found += len(part)
+                    await asyncio.sleep(0.03)
+            except (TimeoutError, ConnectionError):
+                pass
+            writer.close()
+            server.should_exit = True
+            await running
+            return found
+
+    assert asyncio.run(main(2.0)) < len(answer)
+    assert asyncio.run(main(0.0)) >= len(answer)
+
+
 def test_who_is_bound_is_not_heard_yet():
     with bind("127.0.0.1", 0) as found:
         with pytest.raises(ConnectionRefusedError):

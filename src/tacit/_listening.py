@@ -15,6 +15,8 @@ from tacit.errors import BadInput
 LAST_PORT = 65_535
 #: Seconds in which a request must have come whole.
 PATIENCE = 60.0
+#: Bytes of the head of a request at most.
+MOST_HEAD = 65_536
 #: Files, and so connections, a process asks for.
 _FILES = 65_536
 
@@ -104,15 +106,18 @@ def room_for_connections() -> None:
 def patient_protocol() -> type[Any]:
     """uvicorn's protocol with an end to its patience, and with one shape for errors.
 
-    By itself it waits for ever for the rest of a request: whoever sends half of one a thousand times needs no key to
-    keep everybody else out. And what is not HTTP is answered in JSON too.
+    By itself it waits for ever for the rest of a request, reads heads of any length, and keeps answers for whoever does
+    not read them: none of which needs a key, and each of which keeps everybody else out. And what is not HTTP is
+    answered in JSON too.
     """
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
     class Patient(HttpToolsProtocol):
         _whole = True  # no request has begun that has not come whole
         _headed = False  # the head of this one has
+        _head = 0  # bytes of a head that has not
         _deadline: asyncio.TimerHandle | None = None
+        _unread: asyncio.TimerHandle | None = None  # while answers wait to be read
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -120,17 +125,28 @@ def patient_protocol() -> type[Any]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._no_deadline()
+            self._is_read()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            super().data_received(data)
+            while data and not self.transport.is_closing():
+                room = len(data) if self._headed else MOST_HEAD - self._head
+                if room == 0:
+                    text = f"Expected the head of a request to have at most {MOST_HEAD:,} bytes, got more."
+                    self.transport.write(_refusal("431 Request Header Fields Too Large", "too_large", text))
+                    self.transport.close()
+                    return
+                piece, data = data[:room], data[room:]
+                if not self._headed:
+                    self._head += len(piece)
+                super().data_received(piece)
             if self._whole:
                 self._no_deadline()
             elif self._deadline is None:
                 self._deadline = self.loop.call_later(PATIENCE, self._end)
 
         def on_message_begin(self) -> None:
-            self._whole = self._headed = False
+            self._whole = False
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
@@ -138,8 +154,31 @@ def patient_protocol() -> type[Any]:
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
-            self._whole = True
+            self._whole, self._headed, self._head = True, False, 0
             super().on_message_complete()
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._watch(self.transport.get_write_buffer_size())
+
+        def resume_writing(self) -> None:
+            self._is_read()
+            super().resume_writing()
+
+        def _watch(self, waiting: int) -> None:
+            self._unread = self.loop.call_later(PATIENCE, self._look, waiting)
+
+        def _look(self, before: int) -> None:
+            waiting = self.transport.get_write_buffer_size()
+            if waiting < before:
+                self._watch(waiting)  # slowly, but it is read
+            else:
+                self.transport.abort()
+
+        def _is_read(self) -> None:
+            if self._unread is not None:
+                self._unread.cancel()
+                self._unread = None
 
         def _no_deadline(self) -> None:
             if self._deadline is not None:

@@ -172,8 +172,10 @@ def test_many_decisions_are_one_request(client, service):
     asked = body(request)["decisions"]
     assert asked[0]["key"] == "k"
     assert len({one["key"] for one in asked}) == 3
+    assert client.decide_many(NAME, [ACTIONS])
+    assert body(service.asked[1])["decisions"][0]["actions"] == asked[0]["actions"]
     with pytest.raises(BadInput, match="got other keys"):
-        client.decide_many(NAME, [ACTIONS])
+        client.decide_many(NAME, [{"actions": ACTIONS, "persons": "somebody"}])
 
 
 def test_one_of_many_decisions_that_is_refused_has_its_error_in_its_place(client):

@@ -157,6 +157,17 @@ def test_a_report_that_is_refused_counts_and_is_not_kept(service):
     assert (device.made, device.unsent) == (1, 0)
 
 
+def test_a_report_that_comes_during_a_pause_is_kept_until_it_is_over(service):
+    device = device_of(service)
+    device.choose(OFFERED)
+    service.refuse(1, error(409, "paused", "Expected a deployment that serves, got one that is paused."))
+    with pytest.raises(ServiceConflict, match="paused"):
+        device.report(OFFERED[0], 0.5)
+    assert (device.made, device.unsent) == (1, 1)
+    assert device.send_again() == 1
+    assert (device.made, device.unsent, service.server.stage) == (1, 0, 1)
+
+
 def test_what_is_no_report_is_neither_counted_nor_sent(service, tmp_path):
     device = device_of(service, made_file=tmp_path / "made.json")
     device.choose(OFFERED)
@@ -360,6 +371,22 @@ def test_reports_of_a_batch_go_sealed_to_the_shuffler_and_nowhere_else():
     opened = open_batch(COUNTS, mixer.shuffler.batch(), service.private)
     service.server.receive_batch(opened)
     assert service.server.stage == 1
+
+
+def test_a_deployment_that_was_made_anew_costs_nobody_a_report():
+    """The old key would spoil the batch of everybody in it."""
+    service = Pretended(COUNTS)
+    mixer = Mixer(service)
+    for number in range(4):
+        mixer.device().report(OFFERED[0], number % 2)
+    service.server.receive_batch(open_batch(COUNTS, mixer.shuffler.batch(), service.private))
+    device = mixer.device()
+    device.choose(OFFERED)
+    anew = Pretended(COUNTS)
+    service.server, service.private, service.sealing_key = anew.server, anew.private, anew.sealing_key
+    with pytest.raises(BadMessage, match="Expected the sealing key that this device was installed with"):
+        device.report(OFFERED[0], 1.0)
+    assert (device.made, device.unsent, len(mixer.asked)) == (0, 0, 4)
 
 
 def test_an_installed_sealing_key_is_not_given_up():

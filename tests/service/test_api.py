@@ -115,32 +115,33 @@ def test_budget_bounds_and_person_limit_may_stand_apart_or_among_the_parameters(
 
 
 @pytest.mark.parametrize(
-    ("changes", "code", "words"),
+    ("changes", "code", "words", "field"),
     [
-        ({"policy": "joint-linucbb"}, "unknown_name", ["Did you mean", "joint-linucb"]),
-        ({"parameters": {**JOINT, "epsilom": 1}}, "unknown_name", ["Did you mean", "epsilon"]),
-        ({"policy": "gp-ucb", "parameters": {}}, "bad_input", ["Python"]),
-        ({"budget": {"epsilon": 3.0}}, "bad_input", ["epsilon once", "budget"]),
-        ({"bounds": {"epsilon": 3.0}}, "bad_input", ["bounds with action_norm"]),
-        ({"parameters": {**JOINT, "person_rounds": 3}, "person_rounds": 2}, "bad_input", ["person_rounds once"]),
-        ({"parameters": {"dim": 3}}, "bad_input", ["no epsilon and no delta", "tacit policies joint-linucb"]),
-        ({"parameters": {**JOINT, "dim": [3]}}, "bad_input", ["dim to be a whole number"]),
-        ({"parameters": {**JOINT, "dim": 5000}}, "bad_input", ["at most 4,096 features"]),
-        ({"parameters": {**JOINT, "dim": 10**12}}, "bad_input", ["at most 4,096 features"]),
+        ({"policy": "joint-linucbb"}, "unknown_name", ["Did you mean", "joint-linucb"], None),
+        ({"parameters": {**JOINT, "epsilom": 1}}, "unknown_name", ["Did you mean", "epsilon"], "parameters"),
+        ({"policy": "gp-ucb", "parameters": {}}, "bad_input", ["Python"], None),
+        ({"budget": {"epsilon": 3.0}}, "bad_input", ["epsilon once", "budget"], None),
+        ({"bounds": {"epsilon": 3.0}}, "bad_input", ["bounds with action_norm"], None),
+        ({"parameters": {**JOINT, "person_rounds": 3}, "person_rounds": 2}, "bad_input", ["person_rounds once"], None),
+        ({"parameters": {"dim": 3}}, "bad_input", ["no epsilon and no delta", "joint-linucb"], "parameters"),
+        ({"parameters": {**JOINT, "dim": [3]}}, "bad_input", ["dim to be a whole number"], "parameters"),
+        ({"parameters": {**JOINT, "dim": 5000}}, "bad_input", ["at most 4,096 features"], "parameters"),
+        ({"parameters": {**JOINT, "dim": 10**12}}, "bad_input", ["at most 4,096 features"], "parameters"),
+        ({"parameters": {**JOINT, "policy": "linucb"}}, "bad_input", ["one policy", "Leave it out"], "policy"),
         (
             {"policy": "online-confidence", "parameters": {"dim": 2, "parameter_norm": 1e300}},
-            *("bad_input", ["too large"]),
+            *("bad_input", ["too large"], None),
         ),
-        ({"noise": "quiet"}, "bad_input", ["'secure', 'float'"]),
-        ({"seed": 3}, "bad_input", ["--test-seeds"]),
-        ({"name": "news"}, "bad_input", ["not in use"]),
-        ({"default_reward": 1e101}, "bad_input", ["default_reward"]),
+        ({"noise": "quiet"}, "bad_input", ["'secure', 'float'"], "noise"),
+        ({"seed": 3}, "bad_input", ["--test-seeds"], "seed"),
+        ({"name": "news"}, "bad_input", ["not in use"], "name"),
+        ({"default_reward": 1e101}, "bad_input", ["default_reward"], "default_reward"),
     ],
 )
-def test_a_deployment_that_cannot_be_is_refused_in_words_that_help(service, changes, code, words):
+def test_a_deployment_that_cannot_be_is_refused_in_words_that_help(service, changes, code, words, field):
     body = {"name": "impossible", "policy": "joint-linucb", "parameters": JOINT, **changes}
     answer = service.ask("POST", ALL, body)
-    message = refused(answer, 400, code, next((name for name in ("seed", "name") if name in changes), None))
+    message = refused(answer, 400, code, field)
     for word in words:
         assert word in message
     refused(service.ask("GET", f"{ALL}/impossible"), 404, "unknown_deployment")
@@ -252,11 +253,11 @@ def test_what_is_deleted_leaves_a_tombstone_and_nothing_else(service):
     service.create("doomed", parameters={**JOINT, "person_rounds": 2})
     decision = decided(service, "doomed", body={"person": "somebody", "key": "k"})
     uid = service.engine.deployments["doomed"].uid
-    answer = service.ask("DELETE", f"{ALL}/doomed")
+    answer = service.ask("DELETE", f"{ALL}/doomed?confirm=doomed")
     assert (answer.status_code, answer.content) == (204, b"")
     refused(service.ask("GET", f"{ALL}/doomed"), 404, "unknown_deployment")
     refused(service.reward("doomed", decision, 1.0), 404, "unknown_deployment")
-    refused(service.ask("DELETE", f"{ALL}/doomed"), 404, "unknown_deployment")
+    refused(service.ask("DELETE", f"{ALL}/doomed?confirm=doomed"), 404, "unknown_deployment")
     rows, entries = ask_store(service, lambda store: (_rows_of(store, uid), store.entries(uid)))
     assert rows == 0
     assert [entry["kind"] for _, _, entry, _ in entries] == ["charged", "deleted"]
@@ -366,7 +367,7 @@ def test_without_a_key_every_request_is_a_decision_of_its_own(service):
         ({"actions": []}, "bad_request", "actions"),
         ({"actions": named([[1.0, 2.0]])}, "bad_input", "actions[0].features"),
         ({"actions": named([[1.0, 2.0, 3.0], [1.0]])}, "bad_input", "actions[1].features"),
-        ({"actions": named([[1e101, 0.0, 0.0]])}, "bad_input", None),
+        ({"actions": named([[0.0, 0.0, 0.0], [0.0, 1e101, 0.0]])}, "bad_input", "actions[1].features[1]"),
         ({"actions": named([[0.0, 0.0, 0.0]] * 4097)}, "bad_request", "actions"),
         ({"actions": [{"id": "a", "features": [0.0] * 4097}]}, "bad_request", "actions[0].features"),
         ({"actions": [{"id": "a", "features": [0.0, 0.0, "1"]}]}, "bad_request", "actions[0].features[2]"),
@@ -953,7 +954,7 @@ def test_metrics_can_be_read_by_prometheus_and_tell_of_what_there_is(service):
     assert not any(re.search("[0-9a-f]{32}|measured", what) for what in asked)
     assert "tacit_request_seconds" in found
     assert found["tacit_store_available"].samples[0].value == 1
-    service.ask("DELETE", f"{ALL}/measured")
+    service.ask("DELETE", f"{ALL}/measured?confirm=measured")
     again = service.http.get("/metrics").text
     assert "measured" not in again
     assert 'deployment="news"' in again
@@ -1067,11 +1068,37 @@ def test_what_is_said_about_rewards_is_refused_where_there_are_none(service, pol
     body = {"name": "devices", "policy": policy, "parameters": parameters}
     for name, value in (("closes_after", 61.0), ("closes_after_decisions", 61), ("default_reward", 61.0)):
         answer = service.ask("POST", ALL, {**body, name: value})
-        refused(answer, 400, "bad_input")
+        refused(answer, 400, "bad_input", name)
         assert f"Expected no {name} for {policy}, got one" in answer.json()["error"]["message"]
         assert "61" not in answer.text
     assert service.ask("POST", ALL, {**body, "closes_after": None}).status_code == 201
-    assert service.ask("DELETE", f"{ALL}/devices").status_code == 204
+    assert service.ask("DELETE", f"{ALL}/devices?confirm=devices").status_code == 204
+
+
+# Addresses ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_person_called_dots_is_not_the_deployment(service):
+    """Clients resolve dots before they send: …/persons/.. becomes the deployment's own address."""
+    people = {**JOINT, "person_rounds": 2}
+    service.create("dots", parameters=people)
+    made = service.ask("POST", f"{ALL}/dots/decisions", {"actions": named(ACTIONS), "person": ".."})
+    assert made.status_code == 201
+    resolved = service.ask("DELETE", f"{ALL}/dots/persons/..")
+    assert resolved.request.url.path == f"{ALL}/dots"
+    for address in ("dots/persons/..", "dots/", "dots?confirm=", "dots?confirm=news"):
+        refused(service.ask("DELETE", f"{ALL}/{address}"), 400, "bad_input", "confirm")
+    assert service.show("dots")["state"] == "serving"
+    answer = service.ask("POST", f"{ALL}/dots/persons/erase", {"person": ".."})
+    assert answer.json()["erased_decisions"] == 1
+    assert service.ask("DELETE", f"{ALL}/dots?confirm=dots").status_code == 204
+
+
+@pytest.mark.parametrize("path", ["/health", ALL, "/metrics", "/docs", "/"])
+def test_head_is_get_without_its_body(service, path):
+    answer, whole = service.ask("HEAD", path), service.ask("GET", path)
+    assert (answer.status_code, answer.content) == (whole.status_code, b"")
+    assert answer.headers["content-type"] == whole.headers["content-type"]
 
 
 # Without keys -----------------------------------------------------------------------------------------------------
@@ -1082,6 +1109,7 @@ def test_what_is_said_about_rewards_is_refused_where_there_are_none(service, pol
     [
         ({"Host": "127.0.0.1:1"}, 200),
         ({"Host": "localhost"}, 200),
+        ({"Host": "LOCALHOST:1"}, 200),
         ({"Host": "[::1]:8420"}, 200),
         ({"Host": "127.0.0.1:1", "Origin": "http://127.0.0.1:1"}, 200),  # the dashboard
         ({"Host": "127.0.0.1:1", "Origin": "http://elsewhere.test"}, 403),  # a page that posts to us

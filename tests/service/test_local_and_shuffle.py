@@ -44,7 +44,7 @@ def deployed(service, name, config):
     with tacit.Client(service.url, timeout=60.0) as client:
         client.create(name, config)
     yield f"/v1/deployments/{name}"
-    assert service.ask("DELETE", f"/v1/deployments/{name}").status_code == 204
+    assert service.ask("DELETE", f"/v1/deployments/{name}?confirm={name}").status_code == 204
 
 
 class Heard(httpx.HTTPTransport):

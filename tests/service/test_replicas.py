@@ -151,7 +151,7 @@ def test_a_name_is_given_once_and_a_deletion_is_heard_of(pair):
     status, answer = other.ask("POST", "/v1/deployments", again, timeout=120)  # whether it has heard of it or not
     assert (status, answer["error"]["code"]) == (400, "bad_input")
     known([one, other], "named")
-    assert one.ask("DELETE", "/v1/deployments/named")[0] == 204
+    assert one.ask("DELETE", "/v1/deployments/named?confirm=named")[0] == 204
     status, answer = other.ask("POST", "/v1/deployments/named/decisions", {"actions": ACTIONS})
     assert (status, answer["error"]["code"]) == (404, "unknown_deployment")
     poll(lambda: other.ask("GET", "/v1/deployments/named")[0] == 404)

@@ -107,7 +107,7 @@ def test_http_and_python_decide_the_same_also_across_a_restart(service, name):
         np.testing.assert_array_equal(ours, theirs)
     for ours, theirs in zip(found.vault, learner._vault, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert service.ask("DELETE", f"/v1/deployments/{name}").status_code == 204
+    assert service.ask("DELETE", f"/v1/deployments/{name}?confirm={name}").status_code == 204
 
 
 def _one_more(config):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.specs.openapi import checks
+from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 from tacit.service.api.app import application
 from tacit.service.api.description import document
@@ -79,3 +82,12 @@ def test_every_answer_is_documented(service, case):
 @LONG
 def test_every_answer_is_documented_to_many_requests(service, case):
     sent(service, case)
+
+
+def test_the_document_is_one():
+    assert OPENAPI_31_VALIDATOR.is_valid(DOCUMENT)
+    broken = copy.deepcopy(DOCUMENT)
+    view = broken["paths"]["/v1/deployments/{name}/view"]["get"]
+    assert {"200", "304"} <= {code for code, answer in view["responses"].items() if "ETag" in answer.get("headers", {})}
+    del view["responses"]["200"]["headers"]["ETag"]["schema"]
+    assert not OPENAPI_31_VALIDATOR.is_valid(broken), "a header without a schema is none"

@@ -208,5 +208,5 @@ def test_what_is_erased_or_deleted_leaves_no_bytes_behind_even_if_nothing_is_sea
         poll(lambda: not there(sent), within=10, what="an erasure")
         talk(service, rest, 5)
         assert there(rest)
-        assert service.ask("DELETE", "/v1/deployments/people")[0] == 204
+        assert service.ask("DELETE", "/v1/deployments/people?confirm=people")[0] == 204
         poll(lambda: not there(rest), within=10, what="a deletion")

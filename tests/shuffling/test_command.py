@@ -85,7 +85,7 @@ def test_other_machines_are_served_with_a_warning(started, capsys):
         ([*POLICY, "--deployment", "news"], "--server"),
         ([*POLICY, "--server", "http://a.test"], "--deployment"),
         (["local-linucb", *POLICY[1:], *WHERE], "whose reports are private one by one"),
-        (["joint-linucb", "--dim", "5", "--epsilon", "1", "--delta", "1e-6", *WHERE], "Use start()"),
+        (["joint-linucb", "--dim", "5", "--epsilon", "1", "--delta", "1e-6", *WHERE], "by start()"),
         (["usca", *WHERE], "Expected a policy with batches, got usca"),
         ([*POLICY, *WHERE, "--bacth", "9"], "--batch"),
         (["shuffle-linucb", "--dim", "5", *WHERE], "Expected --"),

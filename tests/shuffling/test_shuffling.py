@@ -379,6 +379,7 @@ def test_a_shuffler_begins_where_the_server_stands_and_follows_it(monkeypatch):
 def test_an_old_view_of_the_server_drops_nothing(monkeypatch):
     """One of several processes may still answer with the view before: the batch that is being filled stays."""
     monkeypatch.setattr(mixture, "_LOOK", 0.005)
+    monkeypatch.setattr(mixture, "_LOOK_BACK", 0.05)
     service = Pretended(COUNTS)
     old = httpx.Response(200, json=service.server.view())
 
@@ -388,10 +389,84 @@ def test_an_old_view_of_the_server_drops_nothing(monkeypatch):
             await shuffler.post(report)
         await shuffler.until(lambda: service.server.stage == 1)
         await shuffler.until(shuffler.mixing._still.is_set)
-        service.refuse(3, old)
-        await shuffler.post(shuffler.sealed(1, seed=2, stage=1)[0])
-        await shuffler.until(lambda: not service.failures)
+        assert (await shuffler.post(shuffler.sealed(1, seed=2, stage=1)[0])).status_code == 202
+        answered = outdated(service, old, times=3)
+        await shuffler.until(lambda: answered[0])
+        answer = await shuffler.post(shuffler.sealed(1, seed=3, stage=1)[0])
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "not_ready"), (
+            "it may be kept, and sent again"
+        )
+        assert (await shuffler.http.get("/health")).json()["ready"] is False
+        await shuffler.until(lambda: answered[0] == 3 and shuffler.mixing.why_not is None)
         assert (shuffler.mixing.stage, len(shuffler.mixing._shuffler._ids)) == (1, 1)
+        assert (await shuffler.post(shuffler.sealed(1, seed=3, stage=1)[0])).status_code == 202
+
+
+def outdated(service, answer, *, times):
+    """Let the next answers about the view be this one; how many have been."""
+    real, answered = service.view, [0]
+
+    def view(request):
+        if answered[0] == times:
+            return real(request)
+        answered[0] += 1
+        return answer
+
+    service.view = view
+    return answered
+
+
+def test_a_server_that_stays_behind_is_followed_back(monkeypatch):
+    """As after a restore, whose price was accepted. Until then nobody's report is taken for nothing."""
+    monkeypatch.setattr(mixture, "_LOOK", 0.005)
+    monkeypatch.setattr(mixture, "_LOOK_BACK", 0.005)
+    service = Pretended(COUNTS)
+
+    @shuffled(COUNTS, service=service)
+    async def _(shuffler):
+        for report in shuffler.sealed():
+            await shuffler.post(report)
+        await shuffler.until(lambda: service.server.stage == 1 and shuffler.mixing._still.is_set())
+        service.server = COUNTS.server()
+        await shuffler.until(lambda: shuffler.mixing.stage == 0)
+        assert shuffler.mixing.why_not is None
+        for report in shuffler.sealed(seed=9):
+            assert (await shuffler.post(report)).status_code == 202
+        await shuffler.until(lambda: service.server.stage == 1)
+
+
+@pytest.mark.parametrize("batch", ["none on its way", "one on its way"])
+def test_a_deployment_that_was_made_anew_is_followed_with_its_new_key(monkeypatch, batch):
+    monkeypatch.setattr(mixture, "_LOOK", 0.01 if batch == "none on its way" else 30.0)
+    monkeypatch.setattr(mixture, "_LOOK_BACK", 0.005)
+    service = Pretended(COUNTS)
+
+    @shuffled(COUNTS, service=service)
+    async def _(shuffler):
+        for report in shuffler.sealed():
+            await shuffler.post(report)
+        await shuffler.until(lambda: service.server.stage == 1 and shuffler.mixing._still.is_set())
+        old = shuffler.sealed(4, seed=2, stage=1)
+        service.server = COUNTS.server()
+        service.private, service.sealing_key = new_sealing_key()
+        if batch == "one on its way":
+            for report in old:
+                await shuffler.post(report)
+        await shuffler.until(lambda: shuffler.mixing.stage == 0 and shuffler.mixing._still.is_set())
+        for report in shuffler.sealed(seed=9):
+            assert (await shuffler.post(report)).status_code == 202
+        await shuffler.until(lambda: service.server.stage == 1)
+
+
+def test_a_crowd_is_told_to_come_again_in_the_same_shape(monkeypatch):
+    monkeypatch.setattr(application, "_MOST", 0)
+
+    @shuffled(COUNTS)
+    async def _(shuffler):
+        answer = await shuffler.post(shuffler.sealed(1)[0])
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "busy")
+        assert answer.headers["retry-after"] == "1"
+        assert not shuffler.mixing._shuffler._ids
 
 
 def test_a_second_batch_waits_for_the_first():

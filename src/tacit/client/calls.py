@@ -166,7 +166,8 @@ def act(deployment: str, what: str) -> Call[dict[str, Any]]:
 
 
 def delete(deployment: str) -> Call[None]:
-    return Call("DELETE", _path(deployment), _nothing)
+    path = _path(deployment)
+    return Call("DELETE", f"{path}?confirm={segment('deployment', deployment)}", _nothing)
 
 
 def erase_person(deployment: str, person: str) -> Call[dict[str, Any]]:
@@ -289,10 +290,9 @@ def _asked(actions: Any, person: str | None, key: str | None) -> dict[str, Any]:
 
 def _one_of(one: Any) -> dict[str, Any]:
     """One of many decisions: actions, or a mapping with "actions", "person" and "key"."""
-    if not isinstance(one, Mapping):
+    if not isinstance(one, Mapping) or (one and not one.keys() & {"actions", "person", "key"}):
         return _asked(one, None, None)
-    strange = one.keys() - {"actions", "person", "key"}
-    if strange:
+    if one.keys() - {"actions", "person", "key"}:
         raise BadInput('Expected each decision as actions, or as {"actions", "person", "key"}, got other keys.')
     return _asked(one.get("actions"), one.get("person"), one.get("key"))
 

@@ -89,6 +89,7 @@ class DeviceClient:
         self._shuffler = None if shuffler is None else Sender(Address(shuffler, None, timeout, retries), transport)
         self._agreed = False
         self._seen: float | None = None  # when the last view came
+        self._stage = 0  # of that view
         self._spent: str | None = None  # why the service learns nothing more, if so
         self._unsent: list[dict[str, Any]] = []
         self._lock = Lock()
@@ -118,7 +119,11 @@ class DeviceClient:
         self._agree()
         view = self._client.view(self._deployment)
         self._device.see(view)
-        self._spent = self._contract.spent(view["stage"])
+        if view["stage"] < self._stage:  # restored, or another deployment of the same name, with another key
+            self._agreed = False
+            self._agree()
+        self._stage = view["stage"]
+        self._spent = self._contract.spent(self._stage)
         self._seen = time.monotonic()
 
     def choose(self, actions: ArrayLike) -> int:
@@ -134,9 +139,9 @@ class DeviceClient:
         """Say, under noise, that the action `x` of shape (dim,) earned `reward`.
 
         The report is counted first, in `made_file` too, and sent then. `ServiceUnavailable` means that it is kept for
-        `send_again`. Any other `ServiceError` means that it was refused; it has left the device, and counts all the
-        same. Raises `LimitReached` when all reports are made, and `HorizonSpent` when the service learns nothing more:
-        then no report is made, and none counted.
+        `send_again`, and so does a refusal with the code "paused". Any other `ServiceError` means that it was refused;
+        it has left the device, and counts all the same. Raises `LimitReached` when all reports are made, and
+        `HorizonSpent` when the service learns nothing more: then no report is made, and none counted.
 
         As in `choose`, an old view is renewed first: the newest one says which stage the service is at. Where there are
         batches that is asked in any case: a report for one that is full already would be made, and counted, in vain.
@@ -186,6 +191,8 @@ class DeviceClient:
         except ServiceUnavailable:
             raise
         except ServiceError as problem:
+            if problem.code == "paused":
+                raise  # for now: it is kept
             if problem.code == "repeated_report":  # an answer was lost: it had arrived
                 self._forget(message)
                 return

@@ -265,7 +265,7 @@ def _contract_of(config: Policy) -> Contract:
     if report is None:
         raise BadInput(
             f"Expected a policy whose people randomise their own reports, got {config.slug}, whose learner is one "
-            "program. Use start()."
+            "program. Use it from Python, by start()."
         )
     contract = Contract(config, plan, report, limit=getattr(config, "person_rounds", None) or 1)
     if report.kind not in ("xy", "gram", "counts"):

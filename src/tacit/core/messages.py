@@ -66,8 +66,8 @@ def write(message: dict[str, Any]) -> str:
         return json.dumps(message, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):
         raise BadInput(
-            "Expected a message of strings, finite numbers, lists and dicts, got something else in it. Pass on what "
-            "device, shuffler or server returned."
+            "Expected a message of strings, finite numbers, lists and dicts, got something else in it. Leave it out, "
+            "or pass on what device, shuffler or server returned."
         ) from None
 
 

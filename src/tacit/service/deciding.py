@@ -166,9 +166,10 @@ class Deciding(Learning):
     def _person(self, person: str | None) -> bytes | None:
         if self.people is None:
             if person is not None:
+                deploy = " Deploy with person_rounds to protect a person with up to so many rounds."
                 raise BadInput(
-                    "Expected no person: the unit is the round, and nobody's rounds are counted. Deploy with "
-                    "person_rounds to protect a person with up to so many rounds."
+                    "Expected no person, got one: the unit is the round, and nobody's rounds are counted."
+                    f"{deploy if hasattr(self.config, 'person_rounds') else ''}"
                 ).about("person")
             return None
         if person is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -138,7 +138,7 @@ def check_name(name: str) -> str:
         raise BadInput(
             "Expected name to be 1 to 63 lower-case letters, digits and hyphens, beginning and ending with a letter or "
             "a digit, got something else."
-        )
+        ).about("name")
     return name
 
 
@@ -153,6 +153,8 @@ def ask(
 ) -> Asked:
     """Settings from what a request says. Budget, bounds and person limit may stand among the parameters or apart."""
     options = {name: value for name, value in parameters.items() if name != "policy"}
+    if parameters.get("policy", policy) != policy:
+        raise BadInput("Expected one policy, got another among the parameters. Leave it out there.").about("policy")
     groups = {"budget": budget or {}, "bounds": bounds or {}}
     for group, given in groups.items():
         for name, value in given.items():
@@ -163,6 +165,7 @@ def ask(
         _put(options, "person_rounds", person_rounds, "person_rounds")
     kind = _kind(policy)
     chosen = {name: value for name, value in rest.items() if value is not None}
+    about: Iterable[str] = ("parameters",)
     try:
         config = kind.from_dict({"policy": kind.slug, **options})
         described = json.loads(json.dumps(config.to_dict(), allow_nan=False))
@@ -170,15 +173,18 @@ def ask(
             raise BadInput(f"Expected at most {MOST_FEATURES:,} features, got more. Project actions first.")
         if getattr(config, "views", None) is not None and config.views > MOST_VIEWS:
             raise BadInput(f"Expected views to be at most {MOST_VIEWS:,}, got more. Leave it out, or give a horizon.")
+        about = chosen
         _refuse_rewards(config, chosen)
         return Asked(policy=described, **chosen)
     except BadInput as problem:
-        raise _discreet(problem, {**options, **chosen}) from None
+        text = str(problem)
+        field = next((name for name in about if name == "parameters" or name in text), "parameters")
+        raise _discreet(problem, {**options, **chosen}).about(field) from None
     except (TypeError, AttributeError, ArithmeticError, ValueError):  # a list for a number, a number without end
         raise BadInput(
             f"Expected the options of {kind.slug} with values of their kinds, got {_got(kind, options)}. "
             f"`tacit policies {kind.slug}` lists them."
-        ) from None
+        ).about("parameters") from None
 
 
 def _refuse_rewards(config: Policy, chosen: Mapping[str, Any]) -> None:

@@ -24,6 +24,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _LOG = logging.getLogger("tacit.shuffling")
+#: Requests at a time; more are told to come again. Connections that ask for nothing are none.
+_MOST = 1000
 #: Seconds that a body may take to arrive.
 _PATIENCE = 10.0
 
@@ -43,11 +45,16 @@ class App:
 
     def __init__(self, mixing: Mixing) -> None:
         self._mixing = mixing
+        self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
+            if self._open >= _MOST:
+                await _send(_busy(), send)
+                return
+            self._open += 1
             try:
                 answer = await self._answer(scope, receive)
             except _Gone:
@@ -56,6 +63,8 @@ class App:
                 # Its words, and the lines it went through, may show what was sent.
                 _LOG.error("a request failed (%s)", type(problem).__name__)
                 answer = _error(500, "internal", "Expected to answer, got a mistake of the shuffler. Send it again.")
+            finally:
+                self._open -= 1
             await _send(answer, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -134,6 +143,11 @@ async def _body(scope: Scope, receive: Receive, longest: int) -> bytes | None:
 
 def _error(status: int, code: str, message: str) -> _Answer:
     return _Answer(status, {"error": {"code": code, "message": message, "field": None}})
+
+
+def _busy() -> _Answer:
+    text = "Expected fewer reports at a time, got more than can be read. Nothing was taken; send it again."
+    return _error(503, "busy", text)._replace(headers=((b"retry-after", b"1"),))
 
 
 async def _send(answer: _Answer, send: Send) -> None:

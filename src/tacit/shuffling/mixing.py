@@ -27,6 +27,9 @@ _LOG = logging.getLogger("tacit.shuffling")
 _FIRST, _LONGEST = 0.2, 30.0
 #: Seconds after which the server is asked where it is, should another shuffler have served it.
 _LOOK = 15.0
+#: Seconds between two looks at a server that has gone back, and how many it takes to believe it. Of several processes
+#: one may answer with a view that it has not renewed, for a tenth of a second.
+_LOOK_BACK, _BEHIND = 1.0, 5
 #: Seconds that a batch on its way may still take when the process is asked to stop.
 _LAST = 5.0
 #: How a server says that it will never take a batch: by its status, or by its code.
@@ -37,8 +40,10 @@ class Mixing:
     """A sealed shuffler that follows one deployment of a service."""
 
     def __init__(self, config: Policy, client: AsyncClient, deployment: str) -> None:
-        self._contract = contract_of(config)
+        self._config, self._contract = config, contract_of(config)
         self._shuffler = SealedShuffler(config)
+        self._sealing_key: str | None = None  # of the deployment that is followed
+        self._behind = 0  # looks in a row at which the server was at an earlier stage
         self._client, self._deployment = client, deployment
         self._agreed = False
         self._leaving: dict[str, Any] | None = None  # the batch that is on its way
@@ -60,6 +65,8 @@ class Mixing:
         for nothing."""
         if not self._agreed:
             return "The server has not been heard of yet."
+        if self._behind:
+            return "The server is at an earlier stage than before; a report might be made for nothing."
         return self._contract.spent(self._shuffler.stage)
 
     @property
@@ -69,9 +76,9 @@ class Mixing:
 
     def take(self, report: bytes) -> int:
         """Put a sealed report into the batch; its stage. One that is refused changes nothing."""
-        if not self._agreed:
+        if not self._agreed or self._behind:
             raise ServiceUnavailable(
-                "Expected a shuffler that has heard of its server, got one that has not yet. Send it again.",
+                "Expected a shuffler that knows where its server is, got one that does not yet. Send it again.",
                 code="not_ready",
             )
         spent = self.why_not
@@ -116,20 +123,24 @@ class Mixing:
     async def _run(self) -> None:
         try:
             await self._agree()
+            await self._work_on()
         except BadMessage as problem:
             self.wrong = str(problem)
             _LOG.error("%s", problem)
             self.stopped()
-            return
+
+    async def _work_on(self) -> None:
         while True:
             try:
-                await asyncio.wait_for(self._full.wait(), _LOOK)
+                await asyncio.wait_for(self._full.wait(), _LOOK_BACK if self._behind else _LOOK)
             except TimeoutError:
                 await self._look()
             self._full.clear()
             while self._leaving is not None:
-                await self._deliver(self._leaving)
+                arrived = await self._deliver(self._leaving)
                 self._leaving = None
+                if not arrived:
+                    await self._look()  # perhaps it is not the deployment it was
                 self._leave()
             self._still.set()
 
@@ -138,17 +149,7 @@ class Mixing:
         pause = _FIRST
         while True:
             try:
-                found = await self._client.contract(self._deployment)
-                theirs = found.get("contract")
-                if not isinstance(theirs, dict) or theirs.get("fingerprint") != self._contract.fingerprint:
-                    raise BadMessage(
-                        f"Expected a server under the contract {self._contract.fingerprint[:12]}…, got another. Start "
-                        "the shuffler with the configuration of the deployment."
-                    )
-                if found.get("sealing_key") is None:
-                    raise BadMessage(
-                        "Expected a server with a sealing key, got one without: it cannot open sealed batches."
-                    )
+                self._sealing_key = await self._compare()
                 self._shuffler.follow(await self._stage())
             except ServiceError as problem:
                 if not isinstance(problem, ServiceUnavailable) and 400 <= (problem.status or 0) < 500:
@@ -165,12 +166,35 @@ class Mixing:
                 _LOG.info("following the server at stage %d", self._shuffler.stage)
                 return
 
+    async def _compare(self) -> str:
+        """The server's sealing key, if it has one and our contract."""
+        found = await self._client.contract(self._deployment)
+        theirs, key = found.get("contract"), found.get("sealing_key")
+        if not isinstance(theirs, dict) or theirs.get("fingerprint") != self._contract.fingerprint:
+            raise BadMessage(
+                f"Expected a server under the contract {self._contract.fingerprint[:12]}…, got another. Start the "
+                "shuffler with the configuration of the deployment."
+            )
+        if key is None:
+            raise BadMessage("Expected a server with a sealing key, got one without: it cannot open sealed batches.")
+        return str(key)
+
     async def _look(self) -> None:
-        """Catch up with the server. Never back: of several processes one may answer with a view it has not renewed."""
-        with suppress(ServiceError):
-            there = await self._stage()
-            if there > self._shuffler.stage:
-                self._shuffler.follow(there)
+        """Catch up with the server. Back only if it stays there, as after a restore, or is another deployment."""
+        try:
+            key, there = await self._compare(), await self._stage()
+        except ServiceError:
+            return
+        if key != self._sealing_key:
+            _LOG.warning("the deployment was made anew, and is followed at stage %d", there)
+            self._shuffler, self._sealing_key, self._behind = SealedShuffler(self._config, stage=there), key, 0
+            return
+        self._behind = self._behind + 1 if there < self._shuffler.stage else 0
+        if self._behind >= _BEHIND:
+            _LOG.warning("the server has gone back, and is followed at stage %d", there)
+            self._behind = 0
+        if not self._behind and there != self._shuffler.stage:
+            self._shuffler.follow(there)
 
     async def _stage(self) -> int:
         stage = (await self._client.view(self._deployment)).get("stage")
@@ -178,15 +202,15 @@ class Mixing:
             raise ServiceError("Expected a view with a stage, got one without.")
         return stage
 
-    async def _deliver(self, batch: dict[str, Any]) -> None:
-        """Send a batch until the server has it, or has said that it never will."""
-        stage, pause = batch["stage"], _FIRST
+    async def _deliver(self, batch: dict[str, Any]) -> bool:
+        """Send a batch until the server has it, or has said that it never will: then False."""
+        stage, pause, behind = batch["stage"], _FIRST, 0
         while True:
             try:
                 await self._client.batch(self._deployment, batch)
                 _LOG.info("the batch of stage %d has arrived", stage)
                 self._shuffler.follow(stage + 1)
-                return
+                return True
             except ServiceError as problem:
                 try:
                     there = await self._stage()
@@ -196,11 +220,12 @@ class Mixing:
                     if there > stage:
                         _LOG.info("the batch of stage %d had arrived", stage)
                         self._shuffler.follow(there)
-                        return
-                    if problem.status in _NEVER or problem.code in _NEVER:
+                        return True
+                    behind = behind + 1 if there < stage else 0
+                    if problem.status in _NEVER or problem.code in _NEVER or behind >= _BEHIND:
                         _LOG.error("the server refused the batch of stage %d (%s): it is lost", stage, _word(problem))
                         self._shuffler.follow(there)
-                        return
+                        return False
                 _LOG.warning("the batch of stage %d has not arrived yet (%s)", stage, _word(problem))
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST)

@@ -17,8 +17,6 @@ from tacit.shuffling.mixing import Mixing
 
 #: Where a shuffler listens unless it is told otherwise.
 HOST, PORT = "127.0.0.1", 8421
-#: Requests at a time.
-_MOST = 1000
 
 
 def run(
@@ -70,7 +68,6 @@ def _options() -> dict[str, Any]:
         "server_header": False,
         "ws": "none",
         "lifespan": "on",
-        "limit_concurrency": _MOST,
         "timeout_keep_alive": 5,
         "timeout_graceful_shutdown": 5,
     }

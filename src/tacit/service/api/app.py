@@ -138,6 +138,8 @@ class Shell:
         if scope["type"] != "http":
             await self.app(scope, receive, send)  # type: ignore[arg-type]
             return
+        if scope["method"] == "HEAD":  # what GET answers, of which the server leaves out the body
+            scope = {**scope, "method": "GET"}
         started, status = time.perf_counter(), 500
 
         async def counted(message: dict[str, Any]) -> None:
@@ -183,12 +185,12 @@ class Shell:
 
 def _from_here(scope: Scope) -> bool:
     """Without keys a page in this machine's browser could ask too, under our address or, by a name that it lets point
-    here, under its own; and so could whoever comes through a proxy on this machine. Programs send no origin, call us by
-    an address of this machine, and come by themselves."""
+    here, under its own; and so could whoever comes through a proxy on this machine, which is found out only if the
+    proxy says so. Programs send no origin, call us by an address of this machine, and come by themselves."""
     host = origin = b""
     for name, value in scope["headers"]:
         if name == b"host":
-            host = value
+            host = value.lower()
         elif name == b"origin":
             origin = value
         elif name in _PASSED_ON:

@@ -38,6 +38,13 @@ _EXAMPLES: dict[tuple[str, str], Any] = {
     ("put", "/v1/deployments/{name}/rewards"): {"rewards": [{"decision": _DECISION, "value": 1.0}]},
     ("post", "/v1/deployments/{name}/persons/erase"): {"person": "somebody"},
 }
+_IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "ETags of views that you have: 304 if what is published is one of them",
+    "schema": {"type": "string"},
+}
 _SUCCESS = {"200": "As asked", "201": "Made", "204": "Gone"}
 
 
@@ -93,6 +100,15 @@ def _complete(operation: Document, method: str, path: str, roles: tuple[str, ...
     for status, answer in operation.get("responses", {}).items():
         if status in _SUCCESS and answer.get("description") in _FRAMEWORK:
             answer["description"] = _SUCCESS[status]
+        for header in answer.get("headers", {}).values():
+            header.setdefault("schema", {"type": "string"})
+    for one in operation.get("parameters", []):
+        if one["name"] == "confirm":  # asked for by us, and in words that help
+            one.update(required=True, schema={"type": "string"}, example="NAME")
+    if path.endswith("/view"):
+        responses = operation["responses"]
+        responses["304"]["headers"] = {"ETag": responses["200"]["headers"]["ETag"]}
+        operation["parameters"].append(_IF_NONE_MATCH)
     example = _EXAMPLES.get((method, path))
     if example is not None:
         operation["requestBody"]["content"]["application/json"]["example"] = example

@@ -56,7 +56,10 @@ async def status(request: Asking) -> types.Status:
 @get(
     "/health",
     summary="Health",
-    responses={503: spec(types.Health, "The store is away")},
+    responses={
+        **{status: found for status, found in responses().items() if status in (403, 413)},
+        503: spec(types.Health, "The store is away"),
+    },
     tags=["operations"],
 )
 async def health(request: Asking) -> Response[types.Health]:

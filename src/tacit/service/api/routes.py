@@ -268,9 +268,21 @@ async def resume(request: Asking, name: Name) -> types.Summary:
     responses=responses(404),
     tags=["deployments"],
 )
-async def remove(request: Asking, name: Name) -> None:
+async def remove(
+    request: Asking,
+    name: Name,
+    confirm: Annotated[str | None, QueryParameter(description="The name once more, or nothing is deleted.")] = None,
+) -> None:
     """Erase vault, view, open decisions and persons. The ledger stays, with a tombstone."""
-    await engine_of(request).delete(name)
+    engine = engine_of(request)
+    engine.find(name)
+    # Clients resolve dots before they send: to erase a person called ".." would be to delete the deployment.
+    if confirm != name:
+        raise BadInput(
+            "Expected the name once more, as ?confirm=NAME, got none or another: this erases everything that was "
+            "learned, for good. Nothing was changed."
+        ).about("confirm")
+    await engine.delete(name)
 
 
 # Decisions and rewards ------------------------------------------------------------------------------------------------
@@ -368,7 +380,8 @@ async def erase(
     name: Name,
     person: Annotated[str, PathParameter(description="As in decisions.", max_length=256, min_length=1)],
 ) -> types.Erased:
-    """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned."""
+    """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned. The id is
+    better sent in a body, as below: what sends requests resolves . and .. in addresses, and proxies log them."""
     return await _erased(engine_of(request), name, person)
 
 
