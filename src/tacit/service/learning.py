@@ -316,7 +316,7 @@ class Learning(Standing):
         return None if self.limit is None else max(0, self.limit - self.made)
 
     def notes(self) -> tuple[str, ...]:
-        rows = "in the order of their decisions, when their time is over" if self.in_order else "when their reward comes"
+        rows = "in the order of decisions, when their time is over" if self.in_order else "when their reward comes"
         return (f"Served over HTTP. Releases count decisions, never rewards; rows are learned {rows}.",)
 
     def excluded(self) -> tuple[str, ...]:

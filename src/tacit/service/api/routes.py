@@ -380,7 +380,7 @@ async def erase(
     name: Name,
     person: Annotated[str, PathParameter(description="As in decisions.", max_length=256, min_length=1)],
 ) -> types.Erased:
-    """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned. The id is
+    """Open decisions of the person are erased; the hashed count of rounds is kept, and so is what was learned. An id is
     better sent in a body, as below: what sends requests resolves . and .. in addresses, and proxies log them."""
     return await _erased(engine_of(request), name, person)
 
