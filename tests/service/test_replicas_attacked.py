@@ -34,6 +34,20 @@ def server():
         yield found
 
 
+def back_up(server, folder):
+    server.stop()
+    subprocess.run(["cp", "-a", server.folder, folder], check=True)  # owners too
+    server.start()
+
+
+def put_back(server, folder):
+    server.crash()
+    for one in server.folder.iterdir():
+        shutil.rmtree(one) if one.is_dir() else one.unlink()
+    subprocess.run(["cp", "-a", f"{folder}/.", server.folder], check=True)
+    server.start()
+
+
 def test_a_store_put_back_under_a_running_service_is_refused_and_nothing_is_released_twice(tmp_path):
     """As by a restored backup, a point-in-time recovery, or a standby that was behind: no restart, the same server."""
     with postgres_server() as own:
@@ -57,16 +71,10 @@ def test_a_store_put_back_under_a_running_service_is_refused_and_nothing_is_rele
                 await until(lambda: engine.leases == 1)
                 await served(engine, 3)
                 await until(lambda: len(inside.releases(engine)) >= 2)
-                own.stop()
-                subprocess.run(["cp", "-a", own.folder, backup], check=True)  # owners too
-                own.start()
+                back_up(own, backup)
                 await served(engine, 4)  # it goes on where it was
                 await until(lambda: Witness.load(witness).seq >= 7)
-                own.crash()
-                for one in own.folder.iterdir():
-                    shutil.rmtree(one) if one.is_dir() else one.unlink()
-                subprocess.run(["cp", "-a", f"{backup}/.", own.folder], check=True)
-                own.start()
+                put_back(own, backup)
                 words = "This process serves nothing until it is started again"
 
                 async def refused():
@@ -282,9 +290,7 @@ def test_a_store_put_back_before_a_release_is_refused_by_whoever_has_only_served
                     for _ in range(3):
                         await bounded(inside.decide(a))
                     await until(lambda: b.find("one").version == 3)
-                    own.stop()
-                    subprocess.run(["cp", "-a", own.folder, backup], check=True)
-                    own.start()
+                    back_up(own, backup)
                     for one in (a, b):
                         await inside.recovered(one)
                         one._writer.telling.due = True  # everything that is written now and then has just been
@@ -294,11 +300,7 @@ def test_a_store_put_back_before_a_release_is_refused_by_whoever_has_only_served
                     await bounded(inside.decide(holder))
                     await until(lambda: other.find("one").version == 4)
                     assert (await bounded(inside.decide(other))).view == 4
-                    own.crash()
-                    for one in own.folder.iterdir():
-                        shutil.rmtree(one) if one.is_dir() else one.unlink()
-                    subprocess.run(["cp", "-a", f"{backup}/.", own.folder], check=True)
-                    own.start()
+                    put_back(own, backup)
                     holder._replicas._follow = lambda: False
 
                     async def words():
