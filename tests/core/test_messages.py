@@ -115,7 +115,7 @@ def test_what_is_no_message_at_all_is_refused(thing):
 
 
 def test_only_messages_are_written():
-    with pytest.raises(BadInput, match="Pass on what device, shuffler or server returned"):
+    with pytest.raises(BadInput, match="pass on what device, shuffler or server returned"):
         write({"values": np.zeros(3)})
 
 
@@ -264,7 +264,7 @@ def test_a_configuration_that_cannot_be_hashed_has_a_contract_too():
 @pytest.mark.parametrize("part", ["contract", "device", "server", "shuffler"])
 def test_a_policy_that_is_one_program_says_so(part):
     config = tacit.JointLinUCB(dim=3, epsilon=1.0, delta=1e-6)
-    with pytest.raises(BadInput, match=r"got joint-linucb, whose learner is one program\. Use start\(\)"):
+    with pytest.raises(BadInput, match=r"got joint-linucb, whose learner is one program\. Use it from Python, by start\(\)"):
         getattr(config, part)()
 
 
