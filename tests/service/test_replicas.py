@@ -364,7 +364,8 @@ def test_a_reward_that_is_acknowledged_while_its_decision_is_being_closed_counts
             clock.time += 11.0
             await bounded(a.submit(partial(a._close, found)))
             await until(lambda: a.store.pending(found.uid, 0) is None)
-            assert np.array_equal(inside.stored_sums(a), inside.expected_sums([(made.index, 0.5)]))
+            sums = await bounded(a.submit(partial(inside.stored_sums, a)))  # not in the middle of a transaction
+            assert np.array_equal(sums, inside.expected_sums([(made.index, 0.5)]))
             other.store.db.close()
 
     run(main)
