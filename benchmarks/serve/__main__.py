@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from benchmarks.report import Goal, Report, load, machine
 from benchmarks.serve.load import Outcome, closed_loop, open_loop, request
 
 ACTIONS, DIM, CLIENTS = 25, 10, 32
+_STARTS = 7
 _PATH = "/v1/deployments/bench/decisions"
 
 
@@ -113,8 +115,12 @@ def _memory(port: int, pid: int, decisions: int) -> None:
 def _start(store: Path, key: Path) -> None:
     report = Report("start", "seconds from the start of the process to the first decision, with a warm cache")
     report.begin()
-    with _service(store, key, create=False) as (_, _, seconds):
-        report.goal(Goal.at_most("start to first decision", 3, seconds, " s"))
+    found = []
+    for _ in range(_STARTS):  # one says as much about the machine's other work as about the service
+        with _service(store, key, create=False) as (_, _, seconds):
+            found.append(seconds)
+    report.note(f"{_STARTS} starts: {', '.join(f'{one:.2f}' for one in sorted(found))} s")
+    report.goal(Goal.at_most("start to first decision, median", 3, statistics.median(found), " s"))
 
 
 def _bodies() -> list[bytes]:
