@@ -264,7 +264,7 @@ def test_a_configuration_that_cannot_be_hashed_has_a_contract_too():
 @pytest.mark.parametrize("part", ["contract", "device", "server", "shuffler"])
 def test_a_policy_that_is_one_program_says_so(part):
     config = tacit.JointLinUCB(dim=3, epsilon=1.0, delta=1e-6)
-    with pytest.raises(BadInput, match=r"got joint-linucb, whose learner is one program\. Use it from Python, by start\(\)"):
+    with pytest.raises(BadInput, match=r"got joint-linucb, whose learner is one program\. Use it from Python"):
         getattr(config, part)()
 
 
