@@ -192,7 +192,7 @@ class DeviceClient:
             raise
         except ServiceError as problem:
             if problem.code == "paused":
-                raise  # for now: it is kept
+                raise  # it is kept, and may be taken later
             if problem.code == "repeated_report":  # an answer was lost: it had arrived
                 self._forget(message)
                 return
