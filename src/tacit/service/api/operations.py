@@ -11,8 +11,8 @@ from litestar.enums import MediaType
 
 from tacit._version import __version__
 from tacit.service.api import types
+from tacit.service.api.answers import Asking, engine_of, responses, spec, summary
 from tacit.service.api.roles import needs
-from tacit.service.api.routes import Asking, engine_of, responses, spec, summary
 from tacit.service.deciding import Deciding
 from tacit.service.engine import Engine
 from tacit.service.metrics import Metrics
