@@ -9,20 +9,26 @@ numba's disk cache checks only the file that holds the outermost function. An ed
 would leave the old machine code running: in a privacy library, a silent breach. So the cache directory is named by a
 hash of every source file of this package and of the versions of the compilers below it; and what is compiled for a
 policy that lives outside this package, whose sources no hash of ours covers, is not kept on disk at all.
+
+With NUMBA_DISABLE_JIT=1 in the environment every kernel runs as the Python it is written in, slowly and to the same
+bits: a debugger stops in it, and a coverage report counts its lines.
 """
 
 from __future__ import annotations
 
+import dis
 import hashlib
+import inspect
 import os
 import platform
+import re
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
@@ -31,6 +37,7 @@ import numba
 import numpy as np
 import scipy
 from numba import njit
+from numba.core.errors import TypingError
 from numba.extending import overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -45,6 +52,9 @@ _STALE_AFTER_DAYS = 30
 
 #: A file in each of our cache directories, touched whenever it is used: nothing without it is ever removed.
 _MARKER = ".tacit-cache"
+
+#: Whether kernels run as plain Python, for debugging: NUMBA_DISABLE_JIT=1.
+PLAIN = bool(numba.config.DISABLE_JIT)
 
 _TABLES: dict[str, dict[type, Callable[..., Any]]] = {}
 
@@ -119,6 +129,8 @@ def library_kernel(function: Function) -> Function:
 
 
 def _compile(function: Function, options: dict[str, Any]) -> Function:
+    if PLAIN:
+        return _as_python(function)
     ours = _is_ours(function)
     with _our_cache():
         compiled: Any = njit(cache=ours, nogil=True, **options)(function)
@@ -129,6 +141,19 @@ def _compile(function: Function, options: dict[str, Any]) -> Function:
         disk.save_overload = lambda sig, data: save(sig, data) if _all_ours(sig) else None
     result: Function = compiled
     return result
+
+
+def _as_python(function: Function) -> Function:
+    """The function itself, with the arithmetic that machine code has: words wrap around, and nothing is warned of."""
+
+    @wraps(function)
+    def run(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    run.py_func = function  # type: ignore[attr-defined]
+    plain: Any = run
+    return plain  # type: ignore[no-any-return]
 
 
 def _is_ours(thing: Any) -> bool:
@@ -153,11 +178,30 @@ def entry(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     numba's dispatcher works out the type of every array of every NamedTuple on each call: 6 of the 7 µs of a call from
     Python. Whoever calls this owes it the types: C-contiguous, aligned float64 arrays and plain floats.
     """
+    if PLAIN:
+        return function
     dispatcher: Any = function
     signature = tuple(numba.typeof(argument) for argument in arguments)
-    dispatcher.compile(signature)
+    try:
+        dispatcher.compile(signature)
+    except TypingError as problem:
+        unknown = _UNKNOWN.search(str(problem))
+        if unknown is None:
+            raise
+        field, owner = unknown.groups()
+        raise TypeError(
+            f"Expected a field that {owner} has, got `{field}`, on the way from {_name(function)}."
+        ) from None
     machine_code: Callable[..., Any] = dispatcher.overloads[signature].entry_point
     return machine_code
+
+
+#: How the compiler says that a value has no such field, among ninety other lines.
+_UNKNOWN = re.compile(r"Unknown attribute '(\w+)' of type (\w+)")
+
+
+def _name(function: Any) -> str:
+    return f"{function.__module__}.{function.__name__}"
 
 
 def verb(stub: Function) -> Function:
@@ -209,16 +253,25 @@ def implements(action: Callable[..., Any], *kinds: type) -> Callable[[Function],
     """Register the decorated kernel as what `action` does for params of these types, once and for all.
 
     A second implementation is refused, and so is one from outside for a type of this package: the machine code of our
-    types is kept on disk under a hash of our sources, and would carry the stranger into other processes.
+    types is kept on disk under a hash of our sources, and would carry the stranger into other processes. So is one
+    whose arguments are not the verb's, by which the compiler matches them, or that reads a field its types do not have.
     """
 
     def register(function: Function) -> Function:
+        plain = getattr(function, "py_func", function)
+        wanted, given = list(inspect.signature(action).parameters), list(inspect.signature(plain).parameters)
+        if given != wanted:
+            raise TypeError(
+                f"Expected `{action.__name__}({', '.join(wanted)})`, got {_name(plain)}({', '.join(given)}): an "
+                "implementation has the arguments of its verb, under their names."
+            )
         for kind in kinds:
             if kind in _TABLES[action.__name__] or (_is_ours(kind) and not _is_ours(function)):
                 raise TypeError(
                     f"Expected a params type of your own for `{action.__name__}`, got {kind.__name__}, which is "
                     "tacit's or has an implementation already. Define a NamedTuple of your own."
                 )
+            _refuse_unknown_fields(plain, kind)
             _TABLES[action.__name__][kind] = function
         return function
 
@@ -228,3 +281,33 @@ def implements(action: Callable[..., Any], *kinds: type) -> Callable[[Function],
 def implementation(action: Callable[..., Any], kind: type) -> Callable[..., Any] | None:
     """The kernel registered for `kind`, or None."""
     return _TABLES[action.__name__].get(kind)
+
+
+def _refuse_unknown_fields(function: Any, kind: type) -> None:
+    """Unless every field that is read of the params, and of arguments declared as NamedTuples, is there."""
+    first, *rest = inspect.signature(function).parameters
+    known = {first: kind}
+    for name in rest:
+        declared = function.__annotations__.get(name)
+        found = function.__globals__.get(declared) if isinstance(declared, str) else declared
+        if isinstance(found, type) and hasattr(found, "_fields"):
+            known[name] = found
+    for argument, field in _fields_read(function):
+        owner = known.get(argument)
+        if owner is not None and hasattr(owner, "_fields") and not hasattr(owner, field):
+            raise TypeError(
+                f"Expected {_name(function)} to read fields of {owner.__name__} ({', '.join(owner._fields)}), got "
+                f"`{argument}.{field}`."
+            )
+
+
+def _fields_read(function: Any) -> Iterator[tuple[str, str]]:
+    """Every `argument.field` in the text of a function."""
+    latest = None
+    for step in dis.get_instructions(function):
+        if step.opname.startswith("LOAD_FAST"):
+            latest = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+        else:
+            if step.opname == "LOAD_ATTR" and latest is not None:
+                yield latest, step.argval
+            latest = None

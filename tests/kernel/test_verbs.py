@@ -10,7 +10,7 @@ import pytest
 import tacit.environments
 import tacit.policies.joint_linucb
 import tacit.policies.linucb  # noqa: F401  (registers its verbs)
-from tacit._kernel import _TABLES, implementation, implements, kernel, verb
+from tacit._kernel import _TABLES, entry, implementation, implements, kernel, verb
 from tacit.core.verbs import absorb, choose, encode, pay, release, show
 from tacit.noise import fill_normals, fill_uniforms
 
@@ -165,3 +165,54 @@ def test_nobody_outside_implements_a_verb_for_a_type_of_ours():
     with pytest.raises(TypeError, match="got TreeParams"):
         implements(_act_in_a_test, TreeParams)(_shift)
     assert implementation(_act_in_a_test, TreeParams) is None
+
+
+class Room(NamedTuple):
+    sums: np.ndarray
+
+
+def test_other_argument_names_are_refused_when_it_is_registered():
+    @kernel
+    def wrong(params, numbers, extra):
+        return 0
+
+    with pytest.raises(TypeError, match=r"`_act_in_a_test\(params, values, extra\)`, got .*wrong\(params, numbers, "):
+        implements(_act_in_a_test, Stranger)(wrong)
+    assert implementation(_act_in_a_test, Stranger) is None
+
+
+def test_a_field_the_params_do_not_have_is_refused_when_it_is_registered():
+    @kernel
+    def wrong(params, values, extra):
+        values[0] = params.amuont
+
+    with pytest.raises(TypeError, match=r"fields of Stranger \(amount\), got `params.amuont`\.$") as refused:
+        implements(_act_in_a_test, Stranger)(wrong)
+    assert "\n" not in str(refused.value)
+    assert implementation(_act_in_a_test, Stranger) is None
+
+
+def test_a_field_that_a_declared_vault_does_not_have_is_refused_when_it_is_registered():
+    @kernel
+    def wrong(params, values: Room, extra):
+        values.suns[0] = params.amount
+
+    with pytest.raises(TypeError, match=r"fields of Room \(sums\), got `values.suns`"):
+        implements(_act_in_a_test, Stranger)(wrong)
+
+
+def test_a_field_that_an_undeclared_vault_does_not_have_is_one_line_when_it_is_compiled():
+    class Misreading(NamedTuple):
+        amount: float
+
+    @implements(_act_in_a_test, Misreading)
+    @kernel
+    def wrong(params, values, extra):
+        values.suns[0] = params.amount
+
+    try:
+        with pytest.raises(TypeError, match="Expected a field that Room has, got `suns`, on the way from") as refused:
+            entry(_inside, Misreading(1.0), Room(np.ones(2)), 1.0)
+        assert "\n" not in str(refused.value)
+    finally:
+        del _TABLES["_act_in_a_test"][Misreading]

@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from tacit._kernel import kernel
+from tacit._kernel import PLAIN, kernel
 from tacit._types import Floats, Words
 from tacit.noise.source import NORMALS, Source
 
@@ -40,7 +40,7 @@ def stream(seed: int, *path: int) -> Source:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _float_of_bits(typing_context: Any, word: Any) -> Any:
+def _compiled_float_of_bits(typing_context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.float64))
 
@@ -48,12 +48,15 @@ def _float_of_bits(typing_context: Any, word: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _bits_of_float(typing_context: Any, number: Any) -> Any:
+def _compiled_bits_of_float(typing_context: Any, number: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.uint64))
 
     return types.uint64(types.float64), generate
 
+
+_float_of_bits: Any = (lambda word: word.view(np.float64)) if PLAIN else _compiled_float_of_bits
+_bits_of_float: Any = (lambda number: np.float64(number).view(np.uint64)) if PLAIN else _compiled_bits_of_float
 
 _W = np.uint64
 _17, _19, _23, _41, _45, _12, _52 = _W(17), _W(19), _W(23), _W(41), _W(45), _W(12), _W(52)

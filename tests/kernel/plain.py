@@ -1,0 +1,57 @@
+"""Plays every example of the catalogue and prints what came of it: `python -m tests.kernel.plain`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from tacit.core.learner import POLICY, Learner
+from tacit.core.policy import Policy
+from tacit.errors import NoSecureSampler
+from tacit.noise import stream
+from tacit.policies.catalogue import CATALOGUE
+from tests.laws.runs import play
+
+ROUNDS, DIM, SEED = 60, 4, 7
+
+
+def everything() -> dict[str, Any]:
+    """Arms and views of every example, with both samplers, from one seed."""
+    return {
+        f"{config.slug} {place} {noise}": played(config, noise)
+        for kind in CATALOGUE.values()
+        for place, config in enumerate(kind.examples(DIM))
+        for noise in ("float", "secure")
+        if has(config, noise)
+    }
+
+
+def has(config: Policy, noise: str) -> bool:
+    """Whether there is such a sampler for it."""
+    try:
+        config.planned(noise)
+    except NoSecureSampler:
+        return False
+    return True
+
+
+def seeded(config: Policy, noise: str) -> Learner:
+    """A learner whose noise can be drawn again; on a lattice, its kernels are given the same numbers."""
+    if noise == "float":
+        return config.start(seed=SEED)
+    learner = config.start(noise=noise)
+    learner._noise, learner._seeded = stream(SEED, 0, POLICY), True
+    return learner
+
+
+def played(config: Policy, noise: str) -> dict[str, Any]:
+    """Arms, and the view to the bit."""
+    learner = seeded(config, noise)
+    arms, _ = play(learner, ROUNDS, SEED)
+    view = [[float(number).hex() for number in part.reshape(-1)] for part in learner.view]
+    return {"arms": arms, "view": view}
+
+
+if __name__ == "__main__":
+    json.dump(everything(), sys.stdout)
