@@ -47,7 +47,7 @@ def measure(quick: bool) -> Report:
         goals.append(Goal.at_least(f"{name}: against NumPy on 1 thread", NO_SLOWER, one, "x"))
         goals.append(Goal.at_least(f"{name}: against NumPy on all threads", NO_SLOWER, every, "x"))
     report.table(rows)
-    first = int(policy("geometric", rounds, LARGE_DIM).plan().params.times[0])
+    first = int(policy("geometric", rounds, LARGE_DIM).plan().params.schedule.times[0])
     report.note(f"{rounds} rounds. Both loops of geometric choose at random up to round {first}, its first view.")
     for goal in goals:
         report.goal(goal)

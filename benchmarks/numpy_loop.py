@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import JointLinUCB, LinUCB, Policy
+from tacit.counters.tree import Nodes
 from tacit.estimators.ridge import Confidence
-from tacit.policies.joint_linucb.verbs import Bounds, GeometricParams, TreeParams
+from tacit.policies.linear import Bounds, Linear
 
 Floats = NDArray[np.float64]
 
@@ -161,7 +162,7 @@ class NumpyJoint(NumpyPolicy):
 
     def add_clipped(self, x: Floats, reward: float) -> None:
         """Scale the row into the declared bounds and sum it."""
-        length, most = math.sqrt(x @ x), self.bounds.reward_bound
+        length, most = math.sqrt(x @ x), self.bounds.reward_high
         if length > self.bounds.action_norm:
             x = x * (self.bounds.action_norm / length)
         self.add(x, min(max(reward, -most), most))
@@ -178,9 +179,9 @@ class NumpyJoint(NumpyPolicy):
 class NumpyTree(NumpyJoint):
     """A release every round, under the noise of the binary tree's closed nodes."""
 
-    def __init__(self, dim: int, params: TreeParams, rng: np.random.Generator) -> None:
-        super().__init__(dim, params.confidence, params.bounds, rng)
-        self.scale, self.horizon = params.scale, params.horizon
+    def __init__(self, dim: int, params: Linear, rng: np.random.Generator) -> None:
+        super().__init__(dim, params.estimate, params.row, rng)
+        self.scale, self.horizon = params.counter.scale, params.schedule.horizon
         self.nodes: list[Floats] = []  # per open level, that node's noise and all above it
 
     def learn(self, x: Floats, reward: float) -> None:
@@ -201,11 +202,11 @@ class NumpyTree(NumpyJoint):
 class NumpyGeometric(NumpyJoint):
     """A release at public, geometrically growing times, under correlated noise."""
 
-    def __init__(self, dim: int, params: GeometricParams, rng: np.random.Generator) -> None:
-        super().__init__(dim, params.confidence, params.bounds, rng)
-        self.buffers, self.times = params.buffers, set(params.times.tolist())
+    def __init__(self, dim: int, params: Linear, rng: np.random.Generator) -> None:
+        super().__init__(dim, params.estimate, params.row, rng)
+        self.buffers, self.times = params.counter, set(params.schedule.times.tolist())
         self.plain = np.zeros((dim + 1, dim))
-        self.memory = np.zeros((params.buffers.forget.size, dim + 1, dim))
+        self.memory = np.zeros((params.counter.forget.size, dim + 1, dim))
 
     def learn(self, x: Floats, reward: float) -> None:
         self.add_clipped(x, reward)
@@ -223,10 +224,10 @@ def numpy_policy(config: Policy, rng: np.random.Generator, *, rank_one: bool = F
     """The NumPy counterpart of a configuration; `rank_one` chooses the faster update where there is one."""
     params = config.plan().params
     if isinstance(config, LinUCB):
-        return (NumpyRankOne if rank_one else NumpyLinUCB)(config.dim, params.confidence, rng)
+        return (NumpyRankOne if rank_one else NumpyLinUCB)(config.dim, params.estimate, rng)
     if not isinstance(config, JointLinUCB):
         raise TypeError(f"Expected LinUCB or JointLinUCB, got {type(config).__name__}.")
-    if isinstance(params, TreeParams):
+    if isinstance(params.counter, Nodes):
         return NumpyTree(config.dim, params, rng)
     return NumpyGeometric(config.dim, params, rng)
 

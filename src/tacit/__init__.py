@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Any
 from tacit._version import __version__
 
 if TYPE_CHECKING:
-    from tacit import adapters, environments, errors, features, kernels, reproduce
+    from tacit import (
+        adapters,
+        calibrations,
+        environments,
+        errors,
+        explorations,
+        features,
+        kernels,
+        releases,
+        reproduce,
+    )
     from tacit.auditing.black_box import audit_black_box
     from tacit.auditing.result import Audit
     from tacit.auditing.run import audit
@@ -100,13 +110,16 @@ _HOMES = {
     "adapters": "",
     "audit": "tacit.auditing",
     "audit_black_box": "tacit.auditing",
+    "calibrations": "",
     "environments": "",
     "errors": "",
+    "explorations": "",
     "features": "",
     "frontier": "tacit.frontiers",
     "kernels": "",
     "new_key": "tacit.core.checkpoint",
     "read_log": "tacit.replaying",
+    "releases": "",
     "replay": "tacit.replaying",
     "reproduce": "",
     "resume": "tacit.core.checkpoint",
@@ -162,13 +175,16 @@ __all__ = [
     "adapters",
     "audit",
     "audit_black_box",
+    "calibrations",
     "environments",
     "errors",
+    "explorations",
     "features",
     "frontier",
     "kernels",
     "new_key",
     "read_log",
+    "releases",
     "replay",
     "reproduce",
     "resume",

@@ -283,6 +283,11 @@ def implementation(action: Callable[..., Any], kind: type) -> Callable[..., Any]
     return _TABLES[action.__name__].get(kind)
 
 
+def implemented(action: Callable[..., Any]) -> tuple[type, ...]:
+    """Every type that has a kernel for this verb."""
+    return tuple(_TABLES[action.__name__])
+
+
 def _refuse_unknown_fields(function: Any, kind: type) -> None:
     """Unless every field that is read of the params, and of arguments declared as NamedTuples, is there."""
     first, *rest = inspect.signature(function).parameters

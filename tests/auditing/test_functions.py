@@ -158,6 +158,6 @@ def test_options_that_are_left_out_are_found_for_any_promise(epsilon: float) -> 
 def test_views_are_attacked_until_the_last_that_the_noise_is_set_for() -> None:
     config = FORMS[-1]
     assert config.mode == "releases"
-    times = config.linear.plan().params.times
+    times = config.linear.plan().params.schedule.times
     assert len(times) == 2
     assert times[-1] == config.horizon

@@ -102,7 +102,7 @@ def test_rows_beyond_the_bounds_are_written_like_those_at_the_bounds() -> None:
         x, y = script.offers[0, 0], script.rewards[0]
         assert np.linalg.norm(x) > 10 * config.action_norm
         report = np.zeros(attack.sampler.plan.report_size)
-        silent = attack.sampler.plan.params._replace(scale=0.0)
+        silent = local.scaled(0.0)(attack.sampler.plan.params)
         encode(silent, attack.sampler.plan.view(), x, y, report, stream(0))
         np.testing.assert_allclose(report, local.written(config, row), atol=1e-12)
 

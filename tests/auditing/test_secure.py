@@ -58,7 +58,7 @@ def test_what_is_drawn_is_whole_numbers_of_the_planned_scale() -> None:
     """The released total of an episode, in steps above the least there is. Its variance is off by 5 deviations once in
     a million seeds."""
     config = tacit.RenyiUCB(arms=2, **POINT)
-    plan = config.secure_plan()
+    plan = config.plan("secure")
     sampler = episodes.attacks(config, "secure")[0].sampler
     steps = sampler.sample(0, 20_000, 3, ())[:, 0] / plan.params.step
     np.testing.assert_allclose(steps, np.rint(steps), rtol=0, atol=1e-3)

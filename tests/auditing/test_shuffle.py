@@ -53,7 +53,7 @@ def test_the_score_of_a_mixed_batch_is_its_likelihood_ratio() -> None:
     sampler: Any = attack.sampler
     seen: list[Seen] = []
     replace(sampler, see=lambda batch: seen.append(batch) or np.zeros((1, 1))).sample(1, 4, 0, (0,))
-    reports, scale = seen[0].of("report"), sampler.plan.params.scale
+    reports, scale = seen[0].of("report"), sampler.plan.params.row.scale
     first, second = (shuffle.written(config, row) for row in shuffle.farthest_rows(config))
 
     def likelihood(people: list[np.ndarray]) -> np.ndarray:
@@ -70,8 +70,8 @@ def test_people_who_are_not_honest_are_left_out_of_the_totals() -> None:
     config = FORMS[1]
     sampler: Any = shuffle.attacks(config)[0].sampler
     assert len(sampler.watched) == config.honest_people < config.batch_size
-    assert sampler.plan.params.ones.own > 0
-    assert sampler.plan.params.ones.together == 0
+    assert sampler.plan.params.row.ones > 0
+    assert sampler.plan.params.counter.together == 0
 
 
 def test_a_policy_can_be_named_with_nothing_but_its_promise() -> None:

@@ -21,7 +21,8 @@ from tacit.core.policy import Policy
 from tacit.core.round import COUNTERS, ROWS
 from tacit.core.settings import option
 from tacit.core.verbs import absorb, choose, encode, release
-from tacit.estimators.ridge import Confidence, Optimism, confidence_of, first_best, first_view, fit, optimistic_arm
+from tacit.estimators.ridge import Confidence, confidence_of, first_view, fit
+from tacit.explorations import Optimism, first_best, optimistic_arm
 from tacit.mechanisms.report import PersonBounds, person_bounds, report_gram, report_row
 from tacit.noise import fill_normals, fill_uniforms
 from tacit.privacy.calibrate import Promise, calibrate
@@ -37,7 +38,6 @@ class RowParams(NamedTuple):
     scale: float
     gram: bool
     confidence: Confidence
-    no_noise: np.ndarray
     exploration: Optimism
 
 
@@ -48,7 +48,6 @@ class GramParams(NamedTuple):
     scale: float
     gram: bool
     confidence: Confidence
-    no_noise: np.ndarray
     exploration: Optimism
 
 
@@ -57,7 +56,6 @@ class LocalServerParams(NamedTuple):
 
     gram: bool
     confidence: Confidence
-    no_noise: np.ndarray
 
 
 class SumsVault(NamedTuple):
@@ -97,7 +95,7 @@ class LocalExample(Policy):
     def calibrated(self):
         return "exact"
 
-    def plan(self):
+    def plan(self, sampler="float"):
         radius = math.sqrt(1 - sum(value * value for value in self.constants))
         reports = self.person_rounds or 1
         sensitivity = math.sqrt(8.0)  # of both kinds, at most
@@ -121,8 +119,8 @@ class LocalExample(Policy):
         gram, zeros = self.sends == "gram", np.zeros(size)
         bounds = person_bounds(radius, self.reward_low, self.reward_high, self.constants)
         return Plan(
-            params=(GramParams if gram else RowParams)(bounds, scale, gram, confidence, zeros, Optimism(1.0)),
-            server=LocalServerParams(gram, confidence, zeros),
+            params=(GramParams if gram else RowParams)(bounds, scale, gram, confidence, Optimism(1.0)),
+            server=LocalServerParams(gram, confidence),
             vault=lambda: SumsVault(np.zeros(size), np.zeros(COUNTERS, np.int64)),
             view=lambda: first_view(self.dim, confidence, zeros),
             report_size=size if gram else self.dim + 1,
@@ -183,7 +181,7 @@ def _absorb(params, vault, report):
 @implements(release, RowParams, GramParams, LocalServerParams)
 @kernel
 def _release(params, vault, view, noise):
-    fit(params.confidence, vault.sums, params.no_noise, 1.0, view)
+    fit(params.confidence, vault.sums, view)
 
 
 class MixedParams(NamedTuple):
@@ -235,7 +233,7 @@ class ShuffleExample(Policy):
     def examples(cls, dim):
         return (cls(dim=dim), cls(dim=dim, sends="xy"))
 
-    def plan(self):
+    def plan(self, sampler="float"):
         event = ReportEvent(self.scale, math.sqrt(8.0))
         counts = self.sends == "counts"
         size = self.dim if counts else self.dim + 1

@@ -20,6 +20,7 @@ from tacit.core import checkpoint as room
 from tacit.core.checkpoint import new_key, resume
 from tacit.core.sealed import read_header, seal, unseal
 from tacit.core.state import pack
+from tacit.counters.counter import AtTimes
 from tacit.errors import AlreadyClosed, BadCheckpoint, BadInput, CheckpointSpent, HorizonSpent, Moved, VaultSealed
 from tacit.policies.context_blind import ContextBlind
 from tacit.privacy.event import TreeEvent
@@ -355,7 +356,9 @@ def test_other_release_times_are_refused(written, monkeypatch):
 
     def later(self):
         found = plan(self)
-        return dataclasses.replace(found, params=found.params._replace(times=found.params.times + 1))
+        return dataclasses.replace(
+            found, params=found.params._replace(schedule=AtTimes(found.params.schedule.times + 1))
+        )
 
     monkeypatch.setattr(tacit.JointLinUCB, "plan", later)
     with pytest.raises(BadCheckpoint, match="planned otherwise"):

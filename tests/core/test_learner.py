@@ -71,7 +71,7 @@ def test_calls_from_many_threads_lose_nothing():
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
     assert learner.diagnostics().rows == 1600
-    times = learner.config.plan().params.times
+    times = learner.config.plan().params.schedule.times
     assert learner.view.stage[0] == np.searchsorted(times, 1600, side="right")
     np.testing.assert_allclose(np.trace(np.diag(learner._vault.sums[[0, 3, 5]])), 1600)
 

@@ -196,7 +196,7 @@ def test_with_one_row_per_segment_a_segment_holds_one_row_of_a_person(monkeypatc
 
 def test_a_new_segment_begins_with_a_release():
     learner = config(person_rounds=3, one_row_per_segment=True).start(seed=1)
-    first = int(learner.config.plan().params.times[0])
+    first = int(learner.config.plan().params.schedule.times[0])
     for t in range(first):
         learner.learn(np.eye(3)[0], 1.0, person="ann" if t in (0, 1) else f"p{t}")
     assert learner.view.stage[0] == 1

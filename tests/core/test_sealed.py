@@ -103,12 +103,17 @@ def test_a_newer_format_is_told_so():
         unseal(seal(replace(HEADER, format=FORMAT + 1), PAYLOAD, KEY), KEY)
 
 
+def test_an_earlier_format_is_told_so_and_what_to_do():
+    with pytest.raises(BadCheckpoint, match=r"got format 1, whose sums were kept otherwise\. Resume it with the tacit"):
+        unseal(seal(replace(HEADER, format=1), PAYLOAD, KEY), KEY)
+
+
 OTHER_HEADERS = [
     [],
     7,
     {},
     {"format": "1"},
-    {"format": 1},
+    {"format": FORMAT},
     *({**HEADER.__dict__, **change} for change in ({"more": 1}, {"uses": -1}, {"dim": True}, {"policy": 3})),
 ]
 

@@ -11,12 +11,11 @@ from numpy._core import _multiarray_umath as found
 TABLES = """
 import hashlib, tacit
 from tacit.environments.band import band
-from tacit.policies.joint_linucb.exact import _exact_bounds
 import numpy as np
 config = tacit.JointLinUCB(dim=5, epsilon=1.0, delta=1e-6)
 share = 0.01 / np.arange(1.0, 1000.0)
-parts = [*band(5, -0.75, 0.65)[1:], *_exact_bounds(config, np.arange(1.0, 1000.0), 1, share)]
-parts += [config.plan().params.confidence.log_term]
+parts = [*band(5, -0.75, 0.65)[1:], *config._regulariser(np.arange(1.0, 1000.0), 1 / share)]
+parts += [config.plan().params.estimate.log_term]
 print(hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest())
 print(hashlib.sha256(np.log(np.linspace(0.01, 2, 100_000)).tobytes()).hexdigest())
 """

@@ -85,13 +85,13 @@ def outside(growing, kind, runs=40, releases=60, rows=5) -> tuple[int, float]:
         theta = rng.standard_normal(DIM)
         theta /= np.linalg.norm(theta)
         sums, view, inside = np.zeros(len(UPPER[0]) + DIM), empty_view(DIM), True
-        for k in range(1, releases + 1):
+        for _ in range(releases):
             x = rng.standard_normal((rows, DIM))
             x /= np.linalg.norm(x, axis=1, keepdims=True)
             y = x @ theta + rng.choice([-0.5, 0.5], rows)
             noise = rng.standard_normal(len(sums)) if kind == "gaussian" else rng.choice([-1.0, 1.0], len(sums))
             sums += np.append((x.T @ x)[UPPER], x.T @ y) + growing.spread * noise
-            fit_growing(growing, sums, np.zeros(len(sums)), k, view)
+            fit_growing(growing, sums, view)
             inside &= bool(np.linalg.norm(np.triu(view.factor) @ (theta - view.theta)) <= view.width[0])
         missed += not inside
         widths.append(view.width[0])
@@ -147,6 +147,6 @@ def test_an_indefinite_matrix_is_repaired_by_the_regulariser_doubled():
     growing = constant(spread=1.0, growth=2.0, ridge=1.0, width=1.0)
     sums = np.append(-10 * np.eye(DIM)[UPPER], np.zeros(DIM))
     view = empty_view(DIM)
-    assert fit_growing(growing, sums, np.zeros(len(sums)), 1, view) == 3  # 2 + 2 + 4 + 8 > 10
+    assert fit_growing(growing, sums, view) == 3  # 2 + 2 + 4 + 8 > 10
     upper = np.triu(view.factor)
     np.testing.assert_allclose(upper.T @ upper, 6 * np.eye(DIM), atol=1e-12)

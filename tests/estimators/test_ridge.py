@@ -6,17 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.core.slate import slate
-from tacit.estimators.ridge import (
-    Confidence,
-    Optimism,
-    Thompson,
-    empty_view,
-    first_best,
-    fit,
-    optimistic_arm,
-    sampled_arm,
-    uniform_arm,
-)
+from tacit.estimators.ridge import Confidence, empty_view, fit
+from tacit.explorations import Optimism, Thompson, first_best, optimistic_arm, sampled_arm, uniform_arm
 from tacit.linalg import BLAS_FROM, packed_size
 from tacit.noise import fill_normals, stream, tape_of
 from tests.statistics import checks
@@ -31,6 +22,7 @@ def confidence(**changes):
         "log_term": np.array([2 * math.log(2 / 0.01)]),
         "log_floor": np.array([0.3]),
         "multiplier": 1.0,
+        "unscale": 1.0,
         "regulariser": np.array([2.0]),
         "repair": np.array([1.5]),
         "bias": np.array([0.9]),
@@ -54,7 +46,7 @@ def problem(dim, seed=0):
 def fitted(dim, seed=0, **changes):
     gram, vector, noise, shift = problem(dim, seed)
     view = empty_view(dim)
-    assert fit(confidence(**changes), pack(gram, vector), pack(noise, shift), 1.0, view) == 0
+    assert fit(confidence(**changes), pack(gram, vector) + pack(noise, shift), view) == 0
     return view
 
 
@@ -67,7 +59,7 @@ def test_a_view_is_the_ridge_estimate_its_factor_and_its_whitening(dim, unscale)
     gram, vector, noise, shift = problem(dim)
     view = empty_view(dim)
     settings = confidence()
-    assert fit(settings, pack(gram, vector), pack(noise, shift), unscale, view) == 0
+    assert fit(settings._replace(unscale=unscale), pack(gram, vector) + pack(noise, shift), view) == 0
     matrix = gram + noise + 2.0 * np.eye(dim)
     factor = np.triu(view.factor)
     np.testing.assert_allclose(factor.T @ factor, matrix, rtol=1e-11, atol=1e-11)
@@ -85,7 +77,7 @@ def test_only_the_sum_of_data_and_noise_matters():
     for share in (0.0, 1.0):
         view = empty_view(4)
         moved, kept = pack(gram, vector) + share * pack(noise, shift), (1 - share) * pack(noise, shift)
-        fit(confidence(), moved, kept, 1.0, view)
+        fit(confidence(), moved + kept, view)
         views.append(view)
     for one, other in zip(*views, strict=True):
         assert np.array_equal(one, other)
@@ -100,7 +92,7 @@ def test_the_width_never_falls_below_that_of_an_empty_matrix():
     """ln det V − d ln ρ_min is clamped at zero: privacy noise may make V smaller than the smallest regulariser."""
     settings = confidence(log_floor=np.array([1e6]))
     view = empty_view(3)
-    fit(settings, *(pack(a, b) for a, b in [problem(3)[:2], problem(3)[2:]]), 1.0, view)
+    fit(settings, sum(pack(a, b) for a, b in [problem(3)[:2], problem(3)[2:]]), view)
     assert view.width[0] == pytest.approx(0.7 * math.sqrt(settings.log_term[0]) + 0.9, rel=1e-14)
 
 
@@ -111,7 +103,7 @@ def test_each_stage_has_its_own_numbers_and_the_last_serves_all_later_ones():
     view, zeros = empty_view(2), np.zeros(packed_size(2) + 2)
     for stage, at in enumerate([0, 1, 2, 2, 2]):
         assert view.stage[0] == stage
-        fit(settings, zeros, zeros, 1.0, view)
+        fit(settings, zeros, view)
         np.testing.assert_allclose(np.diag(view.factor) ** 2, regulariser[at], rtol=1e-14)
         assert view.width[0] == bias[at]
 
@@ -128,8 +120,8 @@ def test_an_indefinite_matrix_is_repaired_and_counted(dim, lowest):
     eigenvalues = np.linspace(1, 2, dim)
     eigenvalues[0] = lowest
     noise = (basis * eigenvalues) @ basis.T
-    shift, view, zeros = rng.normal(size=dim), empty_view(dim), np.zeros(packed_size(dim) + dim)
-    repairs = fit(confidence(), zeros, pack(noise, shift), 1.0, view)
+    shift, view = rng.normal(size=dim), empty_view(dim)
+    repairs = fit(confidence(), pack(noise, shift), view)
     needed = next(k for k in range(100) if lowest + 2.0 + 1.5 * (2**k - 1) > 0)
     assert repairs == needed > 0
     matrix = noise + (2.0 + 1.5 * (2**needed - 1)) * np.eye(dim)
@@ -143,7 +135,7 @@ def test_an_indefinite_matrix_is_repaired_and_counted(dim, lowest):
 
 def test_a_matrix_that_is_definite_is_left_as_it_is():
     view, zeros = empty_view(2), np.zeros(packed_size(2) + 2)
-    assert fit(confidence(), zeros, zeros, 1.0, view) == 0
+    assert fit(confidence(), zeros, view) == 0
     np.testing.assert_allclose(np.triu(view.factor), math.sqrt(2) * np.eye(2), rtol=1e-15)
 
 
@@ -153,7 +145,7 @@ def test_sums_that_are_not_finite_raise_instead_of_looping(bad, at):
     sums = np.zeros(packed_size(2) + 2)
     sums[at] = bad
     with pytest.raises(RuntimeError, match="not finite"):
-        fit(confidence(), sums, np.zeros_like(sums), 1.0, empty_view(2))
+        fit(confidence(), sums, empty_view(2))
 
 
 # Choices ----------------------------------------
@@ -207,7 +199,7 @@ def test_the_sampler_takes_the_best_arm_of_its_draw(dim, arms):
     """θ = θ̃ + (β/√d)·Wᵀz with z from the source: recomputed from a second stream of the same seed."""
     view, room, source, twin = fitted(dim), filled_slate(dim, arms), stream(18), stream(18)
     for _ in range(20):
-        arm = sampled_arm(Thompson(math.sqrt(len(view.theta))), view, room, source)
+        arm = sampled_arm(Thompson(), view, room, source)
         z = np.empty(dim)
         fill_normals(twin, z)
         theta = view.theta + view.width[0] / math.sqrt(dim) * view.whiten.T @ z
@@ -220,7 +212,7 @@ def sampled_thetas(view, dim, count):
     room, source, thetas = slate(dim, dim), stream(19), np.empty((count, dim))
     room.columns[:] = np.eye(dim)
     for row in thetas:
-        arm = sampled_arm(Thompson(math.sqrt(len(view.theta))), view, room, source)
+        arm = sampled_arm(Thompson(), view, room, source)
         row[:] = room.scores
         assert arm == row.argmax()
     return thetas

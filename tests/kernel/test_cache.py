@@ -115,7 +115,7 @@ import numpy as np
 import tacit._kernel
 if os.environ.get("PRETEND_UNCHANGED"):
     tacit._kernel.source_hash = lambda: "0" * 20
-from tacit.mechanisms.tree import empty_memory, tree_noise
+from tacit.counters.tree import empty_memory, tree_noise
 from tacit.noise import tape_of
 
 memory = empty_memory(8, 2)

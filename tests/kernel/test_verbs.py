@@ -160,11 +160,11 @@ def test_an_implementation_is_never_replaced():
 
 def test_nobody_outside_implements_a_verb_for_a_type_of_ours():
     """Its machine code would be kept under our hash, and run in processes that never heard of it."""
-    from tacit.policies.joint_linucb.verbs import TreeParams
+    from tacit.policies.linear import Linear
 
-    with pytest.raises(TypeError, match="got TreeParams"):
-        implements(_act_in_a_test, TreeParams)(_shift)
-    assert implementation(_act_in_a_test, TreeParams) is None
+    with pytest.raises(TypeError, match="got Linear"):
+        implements(_act_in_a_test, Linear)(_shift)
+    assert implementation(_act_in_a_test, Linear) is None
 
 
 class Room(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 
 from tacit._kernel import entry
 from tacit.core.round import REFUSED, learn_checked
+from tacit.counters.wishart import Masks
 from tacit.noise import stream
 from tacit.privacy.event import SegmentsEvent, TreeEvent, WishartTreeEvent
 from tests.statistics import checks
@@ -55,9 +56,9 @@ def released_noise(config, rows: int, runs: int, spoil=None, remembers_all=False
         upper = np.triu(view.factor)
         released = upper.T @ upper
         matrices[run] = released - gram
-        vectors[run] = released @ view.theta * params.bounds.reward_scale - vector
-    place = min(stage - 1, len(params.confidence.regulariser) - 1)
-    matrices -= np.eye(dim) * (params.confidence.regulariser[place] + middle)
+        vectors[run] = released @ view.theta * params.row.reward_scale - vector
+    regulariser = getattr(params.estimate, "confidence", params.estimate).regulariser
+    matrices -= np.eye(dim) * (regulariser[min(stage, len(regulariser)) - 1] + middle)
     matrices -= np.outer(x, x) * (rows if remembers_all else remembered(config, stage, rows))
     return matrices, vectors, stage
 
@@ -75,7 +76,7 @@ def remembered(config, stage: int, rows: int) -> int:
     window = getattr(config, "window", None)
     if window is None or stage <= window:
         return rows
-    return rows - int(config.plan().params.times[stage - window - 1])
+    return rows - int(config.plan().params.schedule.times[stage - window - 1])
 
 
 def centre(config) -> float:
@@ -121,18 +122,16 @@ def later_rows(config) -> list[int]:
     """The first view, and one a few releases on: so far on that whoever forgets has forgotten."""
     params = config.plan().params
     later = (getattr(config, "window", None) or 3) + 2
-    return [first_release(config), int(params.times[later]) if hasattr(params, "times") else 7]
+    return [first_release(config), int(params.schedule.times[later]) if hasattr(params.schedule, "times") else 7]
 
 
 def with_noise_times(params, factor: float):
     """The broken twin: noise whose deviation is so many times the calibrated one, about the same mean."""
-    if hasattr(params, "buffers"):
-        return params._replace(buffers=params.buffers._replace(scale=params.buffers.scale * factor))
-    if hasattr(params, "masks"):
-        masks = params.masks
-        degrees, parameter = round(masks.degrees / factor**2), masks.parameter * factor**2
-        return params._replace(masks=masks._replace(degrees=degrees, parameter=parameter))
-    return params._replace(scale=params.scale * factor)
+    counter = params.counter
+    if isinstance(counter, Masks):
+        degrees, parameter = round(counter.degrees / factor**2), counter.parameter * factor**2
+        return params._replace(counter=counter._replace(degrees=degrees, parameter=parameter))
+    return params._replace(counter=counter._replace(scale=counter.scale * factor))
 
 
 def test_released_noise_has_the_calibrated_law(noisy_config):

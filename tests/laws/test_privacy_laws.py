@@ -289,9 +289,10 @@ def test_a_horizon_is_never_overrun(noisy_config):
         learn(learner, np.zeros(config.dim), 0.0)
     assert same(before, contents(learner))
     params = config.plan().params
-    most = len(params.times) if hasattr(params, "times") else limit - 1
+    timed = hasattr(params.schedule, "times")
+    most = len(params.schedule.times) if timed else limit - 1
     assert 0 < learner.view.stage[0] <= most
-    if not hasattr(params, "times"):
+    if not timed:
         assert learner.view.stage[0] == most, "every row but the last has its release"
 
 
@@ -319,12 +320,12 @@ def test_whatever_comes_in_one_row_weighs_at_most_its_declared_sensitivity(data)
 def test_the_sensitivity_is_attained(noisy_config):
     """Orthogonal rows at full length with opposite rewards: the bound is not slack."""
     plan = noisy_config.plan()
-    dim, bounds = noisy_config.dim, plan.params.bounds
+    dim, bounds = noisy_config.dim, plan.params.row
     unit = np.eye(dim) * bounds.action_norm
-    cosine = min(1.0, (bounds.reward_scale * bounds.reward_bound / bounds.action_norm) ** 2)
+    cosine = min(1.0, (bounds.reward_scale * bounds.reward_high / bounds.action_norm) ** 2)
     other = cosine * unit[0] + np.sqrt(1 - cosine**2) * unit[1]
     sums = []
-    for x, reward in ((unit[0], bounds.reward_bound), (other, -bounds.reward_bound)):
+    for x, reward in ((unit[0], bounds.reward_high), (other, bounds.reward_low)):
         vault, report = plan.vault(), np.zeros(plan.report_size)
         encode(plan.params, plan.view(), x, reward, report, stream(1))
         absorb(plan.params, vault, report)

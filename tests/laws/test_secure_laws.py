@@ -18,6 +18,7 @@ from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import REFUSED, learn_checked
 from tacit.core.verbs import absorb, choose, encode, release
+from tacit.counters.window import LatticeRing
 from tacit.errors import NoSecureSampler
 from tacit.mechanisms.binary import closed_level
 from tacit.noise import discrete_gaussians, tape_of
@@ -37,7 +38,7 @@ from .runs import axis, play, same, slates
 def plan_for(config: Policy) -> Plan | None:
     """Worked out once: a plan is pure."""
     try:
-        return config.secure_plan()
+        return config.planned("secure")
     except NoSecureSampler:
         return None
 
@@ -133,7 +134,7 @@ def test_the_card_says_how_noise_is_drawn_and_can_be_read_back(secure_config):
 
 
 def test_planning_twice_gives_the_same_plan(secure_config):
-    first, second = plan_for(secure_config), secure_config.secure_plan()
+    first, second = plan_for(secure_config), secure_config.plan("secure")
     assert first.event == second.event
     assert repr(first.params) == repr(second.params)
     assert first.limit is not None
@@ -173,8 +174,8 @@ class Run:
     def _numbers(self, x: np.ndarray) -> np.ndarray:
         """The whole numbers of the last release, noise included."""
         params, vault, stage = self.plan.params, self.vault, int(self.view.stage[0])
-        if hasattr(vault, "segments"):
-            return vault.released[stage - 1].copy()
+        if hasattr(vault, "published"):
+            return vault.memory[stage - 1].copy()
         if hasattr(vault, "plays"):
             arm = int(vault.last[0])
             return vault.sums[arm] + vault.memory[arm, closed_level(int(vault.plays[arm]))]
@@ -184,7 +185,7 @@ class Run:
             steps = above / params.step
             assert abs(steps - np.rint(steps)) < 1e-3
             return np.rint(np.array([steps]))
-        if hasattr(params, "times") and not hasattr(params, "coder"):
+        if isinstance(params.counter, LatticeRing):
             return vault.memory[(stage - 1) % (len(vault.memory) - 1)].copy()
         return vault.memory[-2].copy()
 
@@ -253,7 +254,7 @@ def test_a_replaced_row_moves_all_releases_by_no_more_than_is_priced(config):
     unit, rng = np.eye(config.dim), np.random.default_rng(7)
     first = [(unit[0], 1e6), (unit[1], -1e6), (1e30 * unit[0], -1.0), (np.zeros(config.dim), 0.0)]
     first += [(rng.normal(size=config.dim) * 10.0 ** rng.uniform(-3, 3), rng.normal()) for _ in range(12)]
-    if config.slug == "linpriv" or config.fixed_actions is not None or hasattr(plan_for(config).params, "oful"):
+    if config.slug == "linpriv" or config.fixed_actions is not None or hasattr(plan_for(config).vault(), "published"):
         first = [(unit[0], reward) for _, reward in first]  # actions are public: only rewards are replaced
     runs = [np.concatenate(fed(config, np.zeros(10**5), rows, one).released) for one in first]
     lengths = [np.linalg.norm(one - two) for one in runs for two in runs]

@@ -28,29 +28,32 @@ def unpacked(packed):
 
 
 def geometric_noise(params):
-    count = len(params.times)
-    fresh, coefficients = fresh_draws(params.buffers.scale, count), EIGHT_BUFFERS.row_coefficients(count)
-    return {int(time): sum(coefficients[k - j] * fresh[j] for j in range(k + 1)) for k, time in enumerate(params.times)}
+    count = len(params.schedule.times)
+    fresh, coefficients = fresh_draws(params.counter.scale, count), EIGHT_BUFFERS.row_coefficients(count)
+    return {
+        int(time): sum(coefficients[k - j] * fresh[j] for j in range(k + 1))
+        for k, time in enumerate(params.schedule.times)
+    }
 
 
 def tree_noise(params):
-    fresh = fresh_draws(params.scale, params.horizon - 1)
+    fresh = fresh_draws(params.counter.scale, params.schedule.horizon - 1)
     noise = {0: np.zeros(SIZE)}
-    for row in range(1, params.horizon):
+    for row in range(1, params.schedule.horizon):
         noise[row] = fresh[row - 1] + noise[row - (row & -row)]
     return noise
 
 
 def toeplitz_noise(params):
     """B·Z with the whole matrix B, for every row but the last."""
-    rows = params.horizon - 1
+    rows = params.schedule.horizon - 1
     distance = np.subtract.outer(np.arange(rows), np.arange(rows))
     dense = np.where(distance >= 0, EIGHT_BUFFERS.row_coefficients(rows)[np.abs(distance)], 0.0)
-    return dict(enumerate(dense @ fresh_draws(params.buffers.scale, rows), start=1))
+    return dict(enumerate(dense @ fresh_draws(params.counter.scale, rows), start=1))
 
 
 def wishart_noise(params):
-    slots = slots_after_each_row(params.masks, DIM, stream(SEED, 0, POLICY), params.horizon - 1)
+    slots = slots_after_each_row(params.counter, DIM, stream(SEED, 0, POLICY), params.schedule.horizon - 1)
     return {row: packed(sum(held)) for row, (held, _) in enumerate(slots, start=1)}
 
 
@@ -74,7 +77,7 @@ def test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism(options, noise
     """V − regulariser·I and V·θ̃ at every release; between releases the view does not change by a bit."""
     config = JointLinUCB(**{"dim": DIM, "epsilon": 20.0, "delta": 0.1, "reward_bound": reward_bound} | options)
     params, learner = config.plan().params, config.start(seed=SEED)
-    regulariser, noise = params.confidence.regulariser, noise_of(params)
+    regulariser, noise = params.estimate.regulariser, noise_of(params)
     rng = np.random.default_rng(17)
     gram, vector, stage = np.zeros((DIM, DIM)), np.zeros(DIM), 0
     before = learner.view

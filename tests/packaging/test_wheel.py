@@ -30,7 +30,11 @@ def wheel(tmp_path_factory) -> Path:
 def test_the_wheel_carries_types_and_proofs_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "tacit/py.typed" in names
-    shipped = [*ROOT.glob("src/tacit/mechanisms/*/proof.md"), *ROOT.glob("src/tacit/protocol/**/*.json")]
+    shipped = [
+        *ROOT.glob("src/tacit/mechanisms/*/proof.md"),
+        *ROOT.glob("src/tacit/counters/*.md"),
+        *ROOT.glob("src/tacit/protocol/**/*.json"),
+    ]
     shipped += [*ROOT.glob("src/tacit/report/*.js"), *ROOT.glob("src/tacit/report/*.css")]
     shipped += [ROOT / "src/tacit/data/digits.npz", ROOT / "src/tacit/privacy/card.schema.json"]
     assert len(shipped) > 10

@@ -29,7 +29,7 @@ def test_extreme_promises_are_planned_for_and_kept(epsilon, delta, schedule):
     config = promise(epsilon=epsilon, delta=delta, **options)
     plan = config.plan()
     assert plan.guarantee.epsilon_at(delta) <= epsilon
-    for numbers in (plan.params.confidence.regulariser, plan.params.confidence.bias):
+    for numbers in (plan.params.estimate.regulariser, plan.params.estimate.bias):
         assert np.isfinite(numbers).all()
         assert (numbers > 0).all()
     learner = config.start(seed=1)
@@ -40,8 +40,8 @@ def test_extreme_promises_are_planned_for_and_kept(epsilon, delta, schedule):
 def test_tree_scale_is_the_closed_form():
     plan = promise(releases="tree", horizon=100_000).plan()
     levels = 17
-    assert plan.params.scale == pytest.approx(math.sqrt(levels) * 2 / gdp.mu_for(1.0, 0.1), rel=3e-6)
-    assert plan.noise_scales["each view"] == pytest.approx(plan.params.scale * math.sqrt(levels))
+    assert plan.params.counter.scale == pytest.approx(math.sqrt(levels) * 2 / gdp.mu_for(1.0, 0.1), rel=3e-6)
+    assert plan.noise_scales["each view"] == pytest.approx(plan.params.counter.scale * math.sqrt(levels))
 
 
 @pytest.mark.parametrize(("horizon", "levels"), [(2, 1), (3, 2), (4, 2), (5, 3), (1024, 10), (1025, 11), (10**6, 20)])
@@ -59,12 +59,12 @@ def test_rewards_larger_than_actions_are_scaled_before_they_are_summed():
     config = promise(reward_bound=10.0)
     assert config.sensitivity == pytest.approx(2.0)
     assert config.plan().noise_scale == promise().plan().noise_scale
-    gamma = [one.plan().params.confidence.bias - promise_bias(one) for one in (config, promise())]
+    gamma = [one.plan().params.estimate.bias - promise_bias(one) for one in (config, promise())]
     np.testing.assert_allclose(gamma[0], 10 * gamma[1])
 
 
 def promise_bias(config):
-    confidence = config.plan().params.confidence
+    confidence = config.plan().params.estimate
     shift = config.shift_factor
     return config.parameter_norm * np.sqrt((shift + 1) * confidence.regulariser / shift)
 
@@ -72,13 +72,13 @@ def promise_bias(config):
 def test_large_epsilon_brings_the_ridge_back():
     """As ε grows the regulariser falls to `ridge` and never below."""
     plan = promise(epsilon=1e7, delta=0.5, ridge=2.0).plan()
-    np.testing.assert_allclose(plan.params.confidence.regulariser, 2.0)
+    np.testing.assert_allclose(plan.params.estimate.regulariser, 2.0)
 
 
 def test_confidence_numbers_are_the_formulas():
     config = promise(failure=5e-6, shift=2.5, parameter_norm=0.7, noise_level=0.4)
     plan = config.plan()
-    found = plan.params.confidence
+    found = plan.params.estimate
     spread = plan.noise_scale * np.array([plan.event.design.row_norm(k) for k in (1, 2, 2048)])
     top = (2 * math.sqrt(5) + 2 * math.sqrt(math.log(8 * 2048 / 5e-6))) * spread
     gamma = (math.sqrt(5) + math.sqrt(2 * math.log(4 * 2048 / 5e-6))) * spread / np.sqrt(1.5 * top)
@@ -154,7 +154,7 @@ def test_bounds_of_a_view_every_round_are_what_its_width_is_made_of(releases):
     assert bounds.rho_max == pytest.approx(3.5 * top)
     vector = (math.sqrt(5) + math.sqrt(2 * math.log(4 * share))) * spread / 0.5
     assert bounds.gamma == pytest.approx(vector / math.sqrt(bounds.rho_min))
-    found = plan.params.confidence
+    found = plan.params.estimate
     assert found.regulariser == pytest.approx(2.5 * top)
     assert found.log_floor == pytest.approx(5 * math.log(bounds.rho_min))
     assert found.bias == pytest.approx(0.7 * math.sqrt(bounds.rho_max) + bounds.gamma)

@@ -376,7 +376,7 @@ def test_a_private_function_of_many_records_finds_good_actions():
 
 
 def test_views_come_at_the_times_of_the_linear_policy():
-    times = RELEASES.linear.plan().params.times
+    times = RELEASES.linear.plan().params.schedule.times
     assert times[-1] >= RELEASES.horizon > times[0]
     learner = RELEASES.start(seed=1)
     actions, rewards, contexts = draws(RELEASES, RELEASES.horizon)
@@ -392,7 +392,7 @@ def test_views_come_at_the_times_of_the_linear_policy():
 def test_as_few_views_are_paid_for_as_the_horizon_needs():
     linear = RELEASES.linear
     fewer = type(linear)(**{**linear.options(), "views": linear.views - 1})
-    assert fewer.plan().params.times[-1] < RELEASES.horizon
+    assert fewer.plan().params.schedule.times[-1] < RELEASES.horizon
 
 
 def test_rows_are_those_of_the_linear_policy_to_the_bit():
@@ -406,7 +406,7 @@ def test_rows_are_those_of_the_linear_policy_to_the_bit():
 
 
 def test_between_views_choices_do_not_depend_on_records():
-    first = int(RELEASES.linear.plan().params.times[0])
+    first = int(RELEASES.linear.plan().params.schedule.times[0])
     chosen = []
     for luck in (0.0, 1.0):
         learner = RELEASES.start(seed=2)

@@ -86,7 +86,7 @@ def test_a_person_with_k_reports_pays_for_the_root_of_k():
 
 def numbers(config, t):
     """Regulariser and width after t reports, the determinant of V being 1."""
-    growing = config.plan().params.growing
+    growing = config.plan().params.estimate
     return regulariser_at(growing, float(t)), width_at(growing, float(t), DIM, 0.0)
 
 
@@ -170,8 +170,8 @@ def test_entries_made_of_constants_alone_are_exact():
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda params: params._replace(scale=params.scale / 2),
-        lambda params: params._replace(bounds=params.bounds._replace(reward_high=0.25)),
+        lambda params: params._replace(row=params.row._replace(scale=params.row.scale / 2)),
+        lambda params: params._replace(row=params.row._replace(bounds=params.row.bounds._replace(reward_high=0.25))),
     ],
     ids=["noise halved", "another bound"],
 )
@@ -189,13 +189,20 @@ def test_clipping_is_what_bounds_a_report():
             report = np.zeros(SIZE)
             x = np.full(DIM, 3.0)
             x[0] *= sign
-            encode(params._replace(scale=0.0), local().plan().view(), x, 5.0 * sign, report, stream(1))
+            encode(
+                params._replace(row=params.row._replace(scale=0.0)),
+                local().plan().view(),
+                x,
+                5.0 * sign,
+                report,
+                stream(1),
+            )
             ends.append(report)
         return np.linalg.norm(ends[0] - ends[1])
 
     assert apart(params) <= math.sqrt(4.5) * (1 + 1e-12)
-    careless = params.bounds._replace(radius=100.0, reward_low=-100.0, reward_high=100.0)
-    assert apart(params._replace(bounds=careless)) > 2 * math.sqrt(4.5)
+    careless = params.row.bounds._replace(radius=100.0, reward_low=-100.0, reward_high=100.0)
+    assert apart(params._replace(row=params.row._replace(bounds=careless))) > 2 * math.sqrt(4.5)
 
 
 def test_a_release_draws_nothing():

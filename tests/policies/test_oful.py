@@ -10,12 +10,12 @@ import pytest
 import tacit
 from tacit.core.learner import ENVIRONMENT, POLICY
 from tacit.core.round import ROWS, learn_round
+from tacit.counters.segments import root_weights
 from tacit.environments import UnitContexts
 from tacit.errors import BadInput, HorizonSpent
-from tacit.mechanisms.root_toeplitz import root_weights
+from tacit.linalg import smallest_eigenvalue
 from tacit.noise import first_normals, stream
-from tacit.policies.oful.eigenvalue import smallest_eigenvalue
-from tacit.policies.oful.switching import most_views, switch_bound
+from tacit.policies.switching import most_views, switch_bound
 from tacit.privacy import Protects, RootToeplitzEvent, SegmentsEvent, ToeplitzEvent, Trust, price
 from tacit.simulation import simulate
 from tacit.simulation.loop import run
@@ -178,7 +178,7 @@ def test_a_release_beyond_those_that_were_priced_is_refused_and_draws_nothing():
         learn_round(params, vault, view, x, 1.0, report, source)
     assert view.stage[0] == 3
     assert source.at[0] == 3 * DIM
-    assert not vault.draws[3:].any()
+    assert not vault.memory[3:-1].any()
 
 
 def test_basis_vectors_and_c_equal_to_one_give_arm_wise_doubling():
@@ -373,7 +373,7 @@ def test_the_default_regulariser_balances_the_noise_and_keeps_to_the_scale_of_ac
 def test_memory_is_one_row_per_view_that_can_be_released():
     for rounds in (1000, 10**6, 10**9):
         config = private(horizon=rounds)
-        assert config.plan().vault().draws.shape == (config.most_views, DIM)
+        assert config.plan().vault().memory.shape == (config.most_views + 1, DIM)
     assert config.most_views < 140
 
 
@@ -411,8 +411,10 @@ def test_contexts_and_rewards_together_get_the_promised_curve(promise):
     assert config.guarantee.mu == pytest.approx(config.promise.mu, rel=1e-5)
     bare = tacit.JointLinUCB(dim=DIM, epsilon=1.0, delta=1e-6, releases="toeplitz", horizon=1000)
     alike = private(protects=CONTEXTS, epsilon=1.0, delta=1e-6, ridge=None)
-    assert alike.plan().params.buffers.scale == pytest.approx(bare.plan().params.buffers.scale, rel=1e-5)
-    np.testing.assert_allclose(alike.plan().params.confidence.bias, bare.plan().params.confidence.bias, rtol=1e-5)
+    assert alike.plan().params.counter.scale == pytest.approx(bare.plan().params.counter.scale, rel=1e-5)
+    np.testing.assert_allclose(
+        alike.plan().params.estimate.confidence.bias, bare.plan().params.estimate.bias, rtol=1e-5
+    )
 
 
 def test_the_played_view_is_replaced_when_the_released_determinant_has_grown_and_not_before():

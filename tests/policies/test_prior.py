@@ -76,7 +76,7 @@ def test_the_sums_start_at_the_prior_and_every_learner_has_its_own(name):
 def test_the_first_view_is_ridge_regression_on_the_prior(name):
     """Before any row: θ̃ = (G + regulariser·I)⁻¹u, and the width that goes with it."""
     config = with_prior(name)
-    view, found = config.plan().view(), config.plan().params.confidence
+    view, found = config.plan().view(), config.plan().params.estimate
     matrix = GRAM + found.regulariser[0] * np.eye(DIM)
     factor = np.triu(view.factor)
     np.testing.assert_allclose(factor.T @ factor, matrix, rtol=1e-12)

@@ -86,11 +86,11 @@ def test_gaussian_constants_are_those_of_the_paper(changes):
     s, upsilon, g = gaussian_numbers(config)
     m = slots(config.horizon)
     params, bounds = config.plan().params, config.regulariser_bounds()
-    assert params.scale == pytest.approx(s)
+    assert params.counter.scale == pytest.approx(s)
     assert bounds.rho_min == pytest.approx(upsilon)
     assert bounds.rho_max == pytest.approx(3 * upsilon)
     assert bounds.gamma == pytest.approx(s * math.sqrt(m / upsilon) * g)
-    found = params.confidence
+    found = params.estimate
     assert found.regulariser == pytest.approx(2 * upsilon)
     assert found.repair == pytest.approx(upsilon)
     assert found.bias == pytest.approx(config.parameter_norm * math.sqrt(bounds.rho_max) + bounds.gamma)
@@ -117,7 +117,7 @@ def test_a_given_rho_min_moves_the_gaussian_shift(factor):
     s, upsilon, g = gaussian_numbers(config)
     low = factor * upsilon
     moved = paper(rho_min=low)
-    bounds, found = moved.regulariser_bounds(), moved.plan().params.confidence
+    bounds, found = moved.regulariser_bounds(), moved.plan().params.estimate
     assert bounds.rho_min == low
     assert bounds.rho_max == pytest.approx(low + 2 * upsilon)
     assert bounds.gamma == pytest.approx(s * math.sqrt(slots(1000)) * g / math.sqrt(low))
@@ -126,14 +126,14 @@ def test_a_given_rho_min_moves_the_gaussian_shift(factor):
     assert found.bias == pytest.approx(math.sqrt(bounds.rho_max) + bounds.gamma)
     assert moved.plan().event == config.plan().event  # a shift is post-processing
     if factor == 1.0:
-        np.testing.assert_allclose(np.concatenate(found[2:]), np.concatenate(config.plan().params.confidence[2:]))
+        np.testing.assert_allclose(np.concatenate(found[3:]), np.concatenate(config.plan().params.estimate[3:]))
 
 
 def test_rewards_are_not_rescaled():
     """ζ = 1: the paper sums x·y as it comes, also where rewards are larger than actions."""
     assert paper(reward_bound=3.0).reward_scale == 1.0
     assert paper(reward_bound=3.0).sensitivity == 10.0
-    assert paper(reward_bound=3.0).plan().params.bounds.reward_scale == 1.0
+    assert paper(reward_bound=3.0).plan().params.row.reward_scale == 1.0
     assert paper(reward_bound=3.0, calibration="exact").reward_scale == pytest.approx(1 / 3)
 
 
@@ -155,7 +155,7 @@ def wishart_numbers(config):
 
 def test_the_degrees_of_freedom_of_the_papers_experiment():
     config = wishart(horizon=5 * 10**7)
-    assert config.plan().params.masks.degrees == 139_115
+    assert config.plan().params.counter.degrees == 139_115
     assert config.plan().event.degrees == 139_115
 
 
@@ -165,15 +165,15 @@ def test_shifted_wishart_constants_are_those_of_the_paper(changes):
     k, root, a, g = wishart_numbers(config)
     size = config.sensitivity
     params, bounds = config.plan().params, config.regulariser_bounds()
-    assert params.masks == (size, k, slots(config.horizon))
+    assert params.counter == (size, k, slots(config.horizon))
     assert bounds.rho_min == pytest.approx(4 * size * root * a)
     assert bounds.rho_max == pytest.approx(8 * size * root * a)
     assert bounds.gamma == pytest.approx(math.sqrt(size) * math.sqrt(root * g))
     c = size * (root - a) ** 2 - 4 * size * root * a
     assert c > 0
-    assert params.confidence.regulariser == pytest.approx(-c)
-    assert params.confidence.log_floor == pytest.approx(config.dim * math.log(bounds.rho_min))
-    assert params.confidence.bias == pytest.approx(config.parameter_norm * math.sqrt(bounds.rho_max) + bounds.gamma)
+    assert params.estimate.regulariser == pytest.approx(-c)
+    assert params.estimate.log_floor == pytest.approx(config.dim * math.log(bounds.rho_min))
+    assert params.estimate.bias == pytest.approx(config.parameter_norm * math.sqrt(bounds.rho_max) + bounds.gamma)
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
@@ -184,7 +184,7 @@ def test_unshifted_wishart_constants_are_those_of_the_paper(changes):
     assert bounds.rho_min == pytest.approx(size * (root - a) ** 2)
     assert bounds.rho_max == pytest.approx(size * (root + a) ** 2)
     assert bounds.gamma == pytest.approx(math.sqrt(size) * g)
-    assert config.plan().params.confidence.regulariser == 0.0
+    assert config.plan().params.estimate.regulariser == 0.0
 
 
 @pytest.mark.parametrize("share", [0.001, 0.3, 1.0])
@@ -194,7 +194,7 @@ def test_a_given_rho_min_moves_the_wishart_shift(share):
     unshifted = 2 * (root - a) ** 2
     low = share * unshifted * (1 - 1e-12)
     config = wishart(rho_min=low)
-    bounds, found = config.regulariser_bounds(), config.plan().params.confidence
+    bounds, found = config.regulariser_bounds(), config.plan().params.estimate
     assert bounds.rho_max == pytest.approx(low + 8 * root * a)
     assert bounds.gamma == pytest.approx(math.sqrt(2) * g * math.sqrt(unshifted / low))
     assert found.regulariser == pytest.approx(low - unshifted, abs=1e-9 * unshifted)
@@ -229,7 +229,7 @@ def test_a_shift_needs_degrees_enough():
     enough = wishart(**SMALL, failure=failing_with(5.83))
     _, root, a, _ = wishart_numbers(enough)
     assert root == pytest.approx(5.83 * a)
-    assert enough.plan().params.confidence.regulariser[0] < 0
+    assert enough.plan().params.estimate.regulariser[0] < 0
     with pytest.raises(BadInput, match="larger failure probability"):
         wishart(**SMALL, failure=failing_with(5.82)).plan()
 

@@ -10,9 +10,9 @@ import tacit
 from tacit._kernel import entry
 from tacit.core import checkpoint as room
 from tacit.core.round import learn_checked
+from tacit.counters.counter import MOST_ROWS, ROUNDING
 from tacit.environments import Sphere
 from tacit.errors import BadInput, HorizonSpent, NoSecureSampler
-from tacit.mechanisms.lattice import MOST_ROWS, ROUNDING
 from tacit.noise import tape_of
 from tacit.privacy.accountant import price
 from tacit.privacy.event import LatticeEvent, PersonEvent
@@ -49,7 +49,7 @@ def test_without_opendp_a_learner_is_not_started(monkeypatch):
     monkeypatch.setattr(lattice, "_opendp", missing)
     with pytest.raises(NoSecureSampler):
         config().start(noise="secure")
-    assert config().secure_plan().lattice_scale is not None, "planning needs no sampler"
+    assert config().plan("secure").lattice_scale is not None, "planning needs no sampler"
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "wishart", "wishart-unshifted"])
@@ -83,18 +83,18 @@ def test_the_plan_in_double_precision_is_untouched():
 )
 def test_rounding_at_ten_features_costs_less_than_a_thousandth(options, most):
     wide = tacit.JointLinUCB(dim=10, epsilon=1.0, delta=1e-6, **options)
-    more = wide.secure_plan().noise_scale / wide.plan().noise_scale - 1
+    more = wide.plan("secure").noise_scale / wide.plan().noise_scale - 1
     assert 0 < more < most < 1e-3
 
 
 def test_so_little_noise_that_steps_would_show_is_refused():
     with pytest.raises(BadInput, match="at least 64 steps"):
-        tacit.RenyiUCB(arms=3, rho=1e9).secure_plan()
+        tacit.RenyiUCB(arms=3, rho=1e9).plan("secure")
 
 
 def test_so_much_noise_that_doubles_cannot_hold_it_is_refused():
     with pytest.raises(BadInput, match=r"2\*\*36 times what a row weighs|first release within"):
-        config(epsilon=1e-12, delta=1e-16).secure_plan()
+        config(epsilon=1e-12, delta=1e-16).plan("secure")
 
 
 # What it does ----------------------------------------------------------------------------------------------------
@@ -114,9 +114,9 @@ def test_so_much_noise_that_doubles_cannot_hold_it_is_refused():
 def test_without_noise_a_view_is_that_of_the_exact_sums(options):
     """A tape of zeros: what is left is rounding, of some steps."""
     one = config(**options)
-    plan, rng = one.secure_plan(), np.random.default_rng(4)
+    plan, rng = one.plan("secure"), np.random.default_rng(4)
     params, vault, view, report = plan.params, plan.vault(), plan.view(), np.zeros(plan.report_size)
-    gram, vector = params.lattice.known[:6], params.lattice.known[6:] / one.reward_scale
+    gram, vector = params.counter.lattice.known[:6], params.counter.lattice.known[6:] / one.reward_scale
     total = np.zeros((3, 3))
     total[np.triu_indices(3)] = gram
     total = total + np.triu(total, 1).T
@@ -129,9 +129,9 @@ def test_without_noise_a_view_is_that_of_the_exact_sums(options):
         learn(params, vault, view, x, y, report, noise)
         total, vector = total + np.outer(x, x), vector + x * y
         if view.stage[0] > stage:
-            place = min(stage, len(params.confidence.regulariser) - 1)
+            place = min(stage, len(params.estimate.regulariser) - 1)
             factor, stage = np.triu(view.factor), int(view.stage[0])
-            expected = total + params.confidence.regulariser[place] * np.eye(3)
+            expected = total + params.estimate.regulariser[place] * np.eye(3)
             np.testing.assert_allclose(factor.T @ factor, expected, atol=1e-4)
             np.testing.assert_allclose(expected @ view.theta, vector, atol=1e-3)
     assert stage > 20
@@ -143,8 +143,8 @@ def test_rows_beyond_what_a_lattice_holds_are_refused():
     learner._vault.counters[0] = MOST_ROWS
     with pytest.raises(HorizonSpent, match="17,179,869,184 rows are learned; start a new epoch"):
         learner.learn(0, 0.5)
-    assert config().secure_plan().limit <= MOST_ROWS
-    assert config(horizon=300).secure_plan().limit == 300
+    assert config().plan("secure").limit <= MOST_ROWS
+    assert config(horizon=300).plan("secure").limit == 300
 
 
 def test_persons_decisions_and_thompson_draws_work_as_ever():
@@ -164,7 +164,7 @@ def test_rows_that_are_rounded_one_by_one_are_priced_one_by_one():
     """LinPriv on a lattice so coarse that rounding is most of what moves: k rows of a person in one node round k times,
     and the price of a single rounding is exceeded."""
     one = tacit.LinPriv(dim=3, arms=1, horizon=64, rho=0.1, person_rounds=8)
-    plan, step, x = one.secure_plan(), 1.15, np.full(3, 1 / math.sqrt(3))  # x·r is just above half a step
+    plan, step, x = one.plan("secure"), 1.15, np.full(3, 1 / math.sqrt(3))  # x·r is just above half a step
     params = plan.params._replace(step=step)
     sums = []
     for reward in (1.0, -1.0):

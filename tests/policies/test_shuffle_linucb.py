@@ -90,7 +90,7 @@ def test_published_amplification_is_priced_by_what_is_proved(epsilon, kept):
     """Its own claim needs a small ε; at (10, 0.1) what is left is the local price, several times the claim."""
     config = shuffled(epsilon=epsilon, delta=0.1, batch=380, protocol="amplification", calibration="published")
     tails = math.log(2.5 * 380 / 0.1) * math.log(2 / 0.1)
-    assert config.plan().params.scale == pytest.approx(4 * math.sqrt(2 * tails / 380) / epsilon, rel=1e-12)
+    assert config.plan().params.row.scale == pytest.approx(4 * math.sqrt(2 * tails / 380) / epsilon, rel=1e-12)
     card = config.card()
     assert card.keeps_its_claim is kept
     assert ("nothing proved here shows their claim" in " ".join(card.text().split())) is not kept
@@ -100,13 +100,13 @@ def test_amplification_helps_at_a_small_epsilon_in_a_large_batch():
     small = {"epsilon": 0.2, "batch": 1000}
     config = shuffled(protocol="amplification", **small)
     local = config.sensitivity / Promise(0.2, 1e-6).mu
-    assert config.plan().params.scale < 0.6 * local
+    assert config.plan().params.row.scale < 0.6 * local
     assert config.guarantee.theorem.source.startswith("amplified")
 
 
 def test_where_amplification_does_not_help_the_plan_is_priced_locally_and_says_so():
     config = shuffled(protocol="amplification", epsilon=10.0)
-    assert config.plan().params.scale == pytest.approx(config.sensitivity / Promise(10.0, 1e-6).mu, rel=1e-5)
+    assert config.plan().params.row.scale == pytest.approx(config.sensitivity / Promise(10.0, 1e-6).mu, rel=1e-5)
     assert "local: the exact curve of each report" in " ".join(config.card().text().split())
     assert config.card().keeps_its_claim
 
@@ -125,7 +125,7 @@ def test_the_constants_of_a_script_promise_nothing(protocol):
 def test_the_constants_of_a_script_are_the_scripts():
     config = shuffled(protocol="amplification", calibration="script", epsilon=10.0, delta=0.1, dim=5)
     scale = math.sqrt(math.log(2.5 * 20 / 0.1)) / (10 * math.sqrt(20))
-    assert config.plan().params.scale == pytest.approx(scale, rel=1e-12)
+    assert config.plan().params.row.scale == pytest.approx(scale, rel=1e-12)
     for epsilon, factor in ((0.2, 1), (1.0, 10)):
         counts = shuffled(calibration="script", epsilon=epsilon, delta=0.1, dim=5)
         each = math.ceil(factor * 9**2 * math.log(5 / 0.1) ** 2 / (epsilon**2 * 20))
@@ -149,7 +149,7 @@ def test_several_reports_of_a_person_are_priced_in_one_batch():
 
 @kernel
 def _one_process(params, vault, view, x, reward, report, noise):
-    for _ in range(params.batch):
+    for _ in range(params.counter.people):
         encode(params, view, x, reward, report, noise)
         absorb(params, vault, report)
         release(params, vault, view, noise)
@@ -158,7 +158,7 @@ def _one_process(params, vault, view, x, reward, report, noise):
 @kernel
 def _device_by_device(device, server, vault, view, x, reward, report, totals, noise, nothing):
     """A batch of devices, a shuffler that adds, and a server that has no noise."""
-    for _ in range(server.batch):
+    for _ in range(server.counter.people):
         encode(device, view, x, reward, report, noise)
         for k in range(totals.shape[0]):
             totals[k] += report[k]
@@ -184,7 +184,7 @@ def released(config, apart: bool, runs=600, spoil=lambda params: params) -> np.n
         else:
             _one_process(spoil(plan.params), vault, view, x, reward, report, stream(run))
         assert view.stage[0] == 1
-        found.append(vault.sums - exact)
+        found.append(vault.memory[0] - exact)
     return np.array(found) / plan.noise_scale
 
 
@@ -202,8 +202,10 @@ def test_ones_drawn_at_once_and_ones_of_devices_have_the_same_law():
 
 
 def with_ones(params, factor):
-    ones = params.ones
-    return params._replace(ones=ones._replace(own=ones.own * factor, together=ones.together * factor))
+    row, counter = params.row, params.counter
+    return params._replace(
+        row=row._replace(ones=row.ones * factor), counter=counter._replace(together=counter.together * factor)
+    )
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["one process", "devices"])
@@ -212,7 +214,7 @@ def test_the_test_rejects_a_quarter_of_the_ones(apart):
 
     def spoil(params):
         fewer = with_ones(params, 0.25)
-        return fewer if apart else fewer._replace(ones=fewer.ones._replace(expected=params.ones.expected / 4))
+        return fewer if apart else fewer._replace(counter=fewer.counter._replace(expected=params.counter.expected / 4))
 
     assert p_value(released(shuffled(), apart, spoil=spoil)) < LEVEL
     event = shuffled().plan().event
@@ -222,7 +224,7 @@ def test_the_test_rejects_a_quarter_of_the_ones(apart):
 @kernel
 def _rounded_up(params, vault, view, x, reward, report, zeros, noise):
     """A batch whose rounding is not random: every uniform number of it is zero."""
-    for _ in range(params.batch):
+    for _ in range(params.counter.people):
         encode(params, view, x, reward, report, zeros)
         absorb(params, vault, report)
     release(params, vault, view, noise)
@@ -237,7 +239,7 @@ def test_the_test_rejects_reports_that_are_rounded_up():
         vault, report = plan.vault(), np.zeros(plan.report_size)
         zeros = tape_of(np.zeros(0), np.zeros(BATCH * SIZE))
         _rounded_up(plan.params, vault, plan.view(), x, 0.5, report, zeros, stream(run))
-        found.append(vault.sums - BATCH * np.append(np.outer(x, x)[UPPER], 0.5 * x))
+        found.append(vault.memory[0] - BATCH * np.append(np.outer(x, x)[UPPER], 0.5 * x))
     assert p_value(np.array(found) / plan.noise_scale) < LEVEL
 
 
@@ -256,9 +258,12 @@ def test_clipping_is_what_bounds_a_report():
 
     assert apart(plan.params) <= plan.event.sensitivity + math.sqrt(SIZE)
     params = plan.params
+    row = params.row
     careless = params._replace(
-        bounds=params.bounds._replace(radius=100.0, reward_low=-100.0, reward_high=100.0),
-        grid=params.grid._replace(steps=1e9, offset=100.0),
+        row=row._replace(
+            bounds=row.bounds._replace(radius=100.0, reward_low=-100.0, reward_high=100.0),
+            grid=row.grid._replace(steps=1e9, offset=100.0),
+        )
     )
     assert apart(careless) > 2 * plan.event.sensitivity
 
@@ -282,7 +287,9 @@ def test_gaussian_reports_are_noised_one_by_one():
     assert plan.device is None
     assert plan.server is None
     assert p_value(released(config, apart=False)) > LEVEL
-    spoiled = released(config, apart=False, spoil=lambda params: params._replace(scale=params.scale / 2))
+    spoiled = released(
+        config, apart=False, spoil=lambda params: params._replace(row=params.row._replace(scale=params.row.scale / 2))
+    )
     assert p_value(spoiled) < LEVEL
 
 
@@ -297,7 +304,7 @@ def test_nothing_gets_out_inside_a_batch():
         after = learner.view
         changed = any(not np.array_equal(*pair) for pair in zip(before, after, strict=True))
         assert changed == (row % BATCH == 0)
-        assert learner._vault.sums.any() == (row >= BATCH)
+        assert learner._vault.memory[0].any() == (row >= BATCH)
     assert learner.view.stage[0] == 2
 
 
@@ -327,13 +334,13 @@ def test_devices_shuffler_and_server_work_together():
 
 
 def numbers(config, batches):
-    growing = config.plan().params.growing
+    growing = config.plan().params.estimate
     return regulariser_at(growing, float(batches)), width_at(growing, float(batches), DIM, 0.0)
 
 
 def test_the_script_width_is_the_printed_formula():
     config = shuffled(protocol="amplification", calibration="script", noise_level=0.5, parameter_norm=2.0)
-    bound = config.plan().params.scale * math.sqrt(1000 * DIM)
+    bound = config.plan().params.row.scale * math.sqrt(1000 * DIM)
     width = math.sqrt(bound) * 2 + 0.5 * math.sqrt(DIM * math.log((1 + 1000 / bound) * 1000))
     for batches in (1, 50):
         assert numbers(config, batches) == pytest.approx((2 * bound, width), rel=1e-12)

@@ -7,9 +7,9 @@ import pytest
 
 import tacit
 from tacit.core.learner import POLICY
+from tacit.counters.window import empty_memory, release_segment
 from tacit.environments import DriftingSphere
 from tacit.linalg import packed_size
-from tacit.mechanisms.window import empty_memory, release_segment
 from tacit.noise import draw_symmetric, stream, tape_of
 from tacit.privacy import Promise, SegmentsEvent, gdp, price
 
@@ -51,8 +51,8 @@ def test_a_view_holds_the_rows_of_its_window_and_one_draw_per_segment(window, re
     """V − regulariser·I and V·θ̃: exact sums of the last min(k, w) segments plus their min(k, w) draws, nothing more."""
     config = windowed(window=window, reward_bound=reward_bound)
     params, learner = config.plan().params, config.start(seed=SEED)
-    times = [0, *params.times.tolist()]
-    draws = fresh_draws(params.scale, len(params.times))
+    times = [0, *params.schedule.times.tolist()]
+    draws = fresh_draws(params.counter.scale, len(params.schedule.times))
     actions, rewards = random_rows(times[-1], 22, reward_bound)
     stage, before = 0, learner.view
     for row in range(times[-1]):
@@ -66,14 +66,14 @@ def test_a_view_holds_the_rows_of_its_window_and_one_draw_per_segment(window, re
         first = max(0, stage - window)
         seen = slice(times[first], times[stage])
         matrix, shift = unpacked(draws[first:stage].sum(axis=0))
-        expected = actions[seen].T @ actions[seen] + matrix + params.confidence.regulariser[stage - 1] * np.eye(DIM)
+        expected = actions[seen].T @ actions[seen] + matrix + params.estimate.regulariser[stage - 1] * np.eye(DIM)
         factor = np.triu(view.factor)
         np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-9, atol=1e-9)
         vector = actions[seen].T @ rewards[seen] + shift / config.reward_scale
         np.testing.assert_allclose(expected @ view.theta, vector, rtol=1e-9, atol=1e-9)
         assert not learner._vault.sums.any()  # what was released is not kept to be released again
         before = view
-    assert stage == len(params.times) > window or window == 50
+    assert stage == len(params.schedule.times) > window or window == 50
 
 
 def test_each_segment_draws_once_and_a_draw_cannot_be_read_again():
@@ -157,7 +157,7 @@ def test_confidence_numbers_are_the_formulas_with_a_failure_of_their_own_for_eve
     changes = {"dim": 5, "epsilon": 1.0, "window": 12, "views": 200, "failure": 0.01, "shift": 2.5}
     config = windowed(**changes, parameter_norm=0.7, noise_level=0.4, reward_bound=2.0)
     plan = config.plan()
-    found, stage = plan.params.confidence, np.arange(1, 201)
+    found, stage = plan.params.estimate, np.arange(1, 201)
     alpha = 6 * 0.01 / (math.pi**2 * stage**2)
     spread = plan.noise_scale * np.sqrt(np.minimum(stage, 12))
     top = (2 * math.sqrt(5) + 2 * np.sqrt(np.log(8 / alpha))) * spread
@@ -173,7 +173,7 @@ def test_confidence_numbers_are_the_formulas_with_a_failure_of_their_own_for_eve
 @pytest.mark.parametrize("views", [1, 20, 2048])
 def test_the_failures_of_all_views_add_up_to_no_more_than_the_whole(views):
     config = windowed(failure=0.01, views=views)
-    shares = 2 * np.exp(-config.plan().params.confidence.log_term / 2)
+    shares = 2 * np.exp(-config.plan().params.estimate.log_term / 2)
     assert len(shares) == views
     assert shares.sum() <= 0.01 * (1 + 1e-12)
     assert (np.diff(shares) < 0).all()
@@ -182,7 +182,7 @@ def test_the_failures_of_all_views_add_up_to_no_more_than_the_whole(views):
 def test_one_failure_for_all_views_would_add_up_to_more():
     """The broken twin: α for every view instead of α_k."""
     config = windowed(failure=0.01)
-    shares = 2 * np.exp(-config.plan().params.confidence.log_term / 2)
+    shares = 2 * np.exp(-config.plan().params.estimate.log_term / 2)
     assert shares.sum() < 0.01 < len(shares) * 0.01
 
 

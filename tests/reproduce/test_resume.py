@@ -142,7 +142,9 @@ def test_params_that_were_worked_out_differently_change_the_key(monkeypatch):
 
     def plan(self):
         made = real(self)
-        return dataclasses.replace(made, params=made.params._replace(no_noise=made.params.no_noise + 1e-9))
+        estimate = made.params.estimate
+        moved = estimate._replace(noise_level=estimate.noise_level + 1e-9)
+        return dataclasses.replace(made, params=made.params._replace(estimate=moved))
 
     monkeypatch.setattr(tacit.LinUCB, "plan", plan)
     assert key(JOB) != before

@@ -85,7 +85,7 @@ def _served(config: Any) -> Any:
     from tacit.errors import NoSecureSampler
 
     try:
-        return config.secure_plan()
+        return config.planned("secure")
     except NoSecureSampler:
         return config.plan()
 

@@ -41,22 +41,25 @@ class Policy(Settings, ABC):
         and what the laws of the test suite are held against."""
 
     @abstractmethod
-    def plan(self) -> Plan:
-        """Work out the params and their price. Pure: two calls give the same plan."""
+    def plan(self, sampler: str = "float") -> Plan:
+        """Work out the params and their price. Pure: two calls give the same plan.
 
-    def secure_plan(self) -> Plan:
-        """The plan with secure noise: sums rounded to a lattice, discrete Gaussians drawn exactly, both in the price.
-        Refused by policies whose noise has no exact sampler here. Pure, like `plan`."""
-        noise = "; ".join(mechanism_names([self.plan().event]))
-        raise NoSecureSampler(
-            f'Expected a policy with a secure sampler for noise="secure", got {self.slug}, which has none: {noise}. '
-            "Leave noise out, or use a policy whose sums get Gaussian noise from a curator, such as joint-linucb or "
-            "renyi-ucb."
-        )
+        `sampler="secure"`: for noise that is drawn exactly, on a lattice, with rounding in the price. A policy whose
+        noise has no exact sampler makes the plan it has; `planned` refuses it then.
+        """
 
-    def planned(self, noise: str = "float") -> Plan:
-        """`plan()`, or with noise="secure" `secure_plan()`."""
-        return self.secure_plan() if one_of("noise", noise, NOISES) == "secure" else self.plan()
+    def planned(self, sampler: str = "float") -> Plan:
+        """`plan`, with exactly the sampler that was asked for: "secure" is refused where the plan has no lattice."""
+        if one_of("noise", sampler, NOISES) == "float":
+            return self.plan()
+        plan = self.plan(sampler)
+        if plan.lattice_scale is None:
+            raise NoSecureSampler(
+                f'Expected a policy with a secure sampler for noise="secure", got {self.slug}, which has none: '
+                f"{'; '.join(mechanism_names([plan.event]))}. Leave noise out, or use a policy whose sums get Gaussian "
+                "noise from a curator, such as joint-linucb or renyi-ucb."
+            )
+        return plan
 
     @property
     def calibrated(self) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from tacit._validate import whole
 from tacit.errors import BadCheckpoint, BadInput
 
-FORMAT = 1
+FORMAT = 2
 KEY = 32
 _MAGIC = b"tacit checkpoint\n"
 _LENGTH, _NONCE, _TAG = 4, 12, 16
@@ -108,7 +108,12 @@ def read_header(data: bytes) -> tuple[Header, int]:
         raise _unreadable() from None
     if isinstance(made, int) and made > FORMAT:
         raise BadCheckpoint(
-            f"Expected a checkpoint of format {FORMAT} or earlier, got format {made}, of a newer tacit. Upgrade tacit."
+            f"Expected a checkpoint of format {FORMAT}, got format {made}, of a newer tacit. Upgrade tacit."
+        )
+    if isinstance(made, int) and made < FORMAT:
+        raise BadCheckpoint(
+            f"Expected a checkpoint of format {FORMAT}, got format {made}, whose sums were kept otherwise. Resume it "
+            "with the tacit that wrote it, or start a new learner: its budget adds to what the old one has spent."
         )
     try:
         header = Header(**found)

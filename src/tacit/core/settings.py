@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,63 @@ def drawn(noise: str) -> dict[str, str]:
 def option(text: str, default: Any = dataclasses.MISSING) -> Any:
     """A field of a configuration, with the sentence that documents it on the command line."""
     return dataclasses.field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What an option takes in place of a word, together with what belongs to that word alone: a small, frozen value.
+
+    Its fields are options of the configuration, under the same names. The configuration keeps the words, so that it has
+    one form, on the command line, in a file and on a card: `Tree(horizon=1000)` is `releases="tree", horizon=1000`.
+    """
+
+    word: ClassVar[str]
+
+    @classmethod
+    def refusal(cls, name: str, option: str, value: object, owner: type[Choice]) -> str:
+        """Why this value does not take an option that belongs to `owner`."""
+        return f'Expected {option} with {name}="{owner.word}" only, got {name}="{cls.word}". Leave it out.'
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value under its word: how one that no configuration has words for travels."""
+        return {self.word: dataclasses.asdict(self)}
+
+
+def unfold(config: Settings, name: str, kinds: Sequence[type[Choice]]) -> None:
+    """Where option `name` was given as a value, write what it holds into the configuration, as words. One that is not
+    of these kinds has no word that anybody would know again: it stays."""
+    value = getattr(config, name)
+    if not isinstance(value, Choice):
+        return
+    own = {field.name: field for field in dataclasses.fields(config)}
+    for field in dataclasses.fields(value):
+        given = getattr(value, field.name)
+        if given == field.default:
+            continue
+        if field.name not in own:
+            if type(value) not in kinds:
+                continue
+            raise BadInput(f"Expected {name} of {config.slug} without {field.name}, got {name}={value!r}.")
+        now = getattr(config, field.name)
+        if now not in (own[field.name].default, given):
+            raise BadInput(f"Expected {field.name} once, got {field.name}={now!r} beside {name}={value!r}.")
+        object.__setattr__(config, field.name, given)
+    if type(value) in kinds:
+        object.__setattr__(config, name, value.word)
+
+
+def fold(config: Settings, name: str, kinds: Sequence[type[Choice]]) -> Any:
+    """The value that the words of a configuration stand for. What belongs to another word must not be given."""
+    words = {kind.word: kind for kind in kinds}
+    kind = words[one_of(name, getattr(config, name), words)]
+    defaults = {field.name: field.default for field in dataclasses.fields(config)}
+    own = {field.name for field in dataclasses.fields(kind)}
+    for other in kinds:
+        for field in dataclasses.fields(other):
+            value = getattr(config, field.name)
+            if field.name not in own and value != defaults[field.name]:
+                raise BadInput(kind.refusal(name, field.name, value, other))
+    return kind(**{field: getattr(config, field) for field in own})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,9 +28,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import linalg
-from tacit._kernel import kernel
+from tacit._kernel import implements, kernel
 from tacit._types import Floats
-from tacit.estimators.ridge import View, empty_view, solve
+from tacit.estimators.ridge import View, empty_view, fit, solve
 
 
 class Tail(NamedTuple):
@@ -161,17 +161,18 @@ def width_at(growing: Growing, releases: float, dim: int, log_determinant: float
     return growing.multiplier * beta
 
 
+@implements(fit, Growing)
 @kernel
-def fit_growing(growing: Growing, sums: Floats, no_noise: Floats, releases: int, view: View) -> int:
-    """Write the next view from noised packed sums of so many releases. Returns how often V had to be repaired.
+def fit_growing(estimate: Growing, published: Floats, view: View) -> int:
+    """θ̃, V and β after one release more: a view is made after each, so its stage counts them.
 
-    Where V is not positive definite the regulariser is added again, then twice as much, and so on. Deterministic:
-    post-processing of the sums, which have their noise in them.
+    Where V is not positive definite the regulariser is added again, then twice as much, and so on.
     """
-    regulariser = regulariser_at(growing, releases)
-    repairs = solve(sums, no_noise, regulariser, regulariser, 1.0, view)
-    view.width[0] = width_at(growing, releases, view.theta.shape[0], linalg.log_determinant(view.factor))
-    view.stage[0] += 1
+    releases = view.stage[0] + 1
+    regulariser = regulariser_at(estimate, releases)
+    repairs = solve(published, regulariser, regulariser, 1.0, view)
+    view.width[0] = width_at(estimate, releases, view.theta.shape[0], linalg.log_determinant(view.factor))
+    view.stage[0] = releases
     return repairs
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit._validate import one_of, real, whole
+from tacit.calibrations import Exact, Published, refuse_published
 from tacit.core.policy import Policy
-from tacit.core.settings import option
+from tacit.core.settings import option, unfold
+from tacit.counters.counter import Laid, Load, lay
 from tacit.errors import BadInput
-from tacit.policies._secure import Laid, lay, refuse_published
 from tacit.privacy.calibrate import SAFETY, calibrate
 from tacit.privacy.event import Event, PersonEvent, SegmentsEvent
 from tacit.privacy.guarantee import Guarantee
@@ -79,7 +80,7 @@ class RenyiPolicy(RewardPolicy):
     epsilon: float | None = option("promised epsilon, with delta or with alpha", None)
     delta: float | None = option("promised delta, with epsilon", None)
     alpha: float | None = option("order of Renyi DP, with epsilon: (alpha, epsilon)-RDP", None)
-    calibration: str = option(
+    calibration: str | Exact | Published = option(
         '"exact": the least noise that keeps the promise; "published": the paper\'s, for alpha and epsilon', "exact"
     )
 
@@ -88,6 +89,7 @@ class RenyiPolicy(RewardPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        unfold(self, "calibration", (Exact, Published))
         one_of("calibration", self.calibration, ("exact", "published"))
         promise = self.promise
         if self.calibration == "published":
@@ -108,7 +110,7 @@ class RenyiPolicy(RewardPolicy):
 
     @property
     def calibrated(self) -> str:
-        return self.calibration
+        return str(self.calibration)
 
     def scale_for(self, event_at: Callable[[float], Event]) -> float:
         """s: the least noise for which `event_at(s)`, counted for one unit, keeps the promise."""
@@ -117,7 +119,7 @@ class RenyiPolicy(RewardPolicy):
     def lay_total(self, rough: float, *, rows: int) -> Laid:
         """Totals of rewards on a lattice: rewards are rounded within their interval, so that rounding costs nothing.
         `rough`: the scale of continuous noise."""
-        refuse_published(self.calibration, self.slug)
+        refuse_published("secure", self.calibration, self.slug)
         return lay(
             self.promise,
             lambda scale: SegmentsEvent(scale, self.reward_range),
@@ -125,9 +127,7 @@ class RenyiPolicy(RewardPolicy):
             rough=rough,
             sensitivity=self.reward_range,
             coordinates=1,
-            weight=rows,
-            rows=rows,
-            releases=1,
+            load=Load(rows, rows, 1),
             rounded="rewards",
         )
 

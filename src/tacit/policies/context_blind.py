@@ -16,7 +16,7 @@ from tacit.core.round import COUNTERS, ROWS
 from tacit.core.settings import option
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
-from tacit.estimators.ridge import uniform_arm
+from tacit.explorations import uniform_arm
 from tacit.privacy.event import NothingReleased
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust, Unit
@@ -71,7 +71,7 @@ class ContextBlind(Policy):
     def calibrated(self) -> str:
         return "exact"
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         event = NothingReleased()
         return Plan(
             params=ContextBlindParams(),

@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from tacit import linalg
-from tacit._kernel import implements, kernel
-from tacit._types import Floats, Ints
 from tacit._validate import positive, probability, whole
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
-from tacit.core.round import COUNTERS, REPAIRS, ROWS
 from tacit.core.settings import option
-from tacit.core.slate import Slate
-from tacit.core.verbs import absorb, choose, encode, release
+from tacit.counters.counter import EveryRow
+from tacit.counters.exact import ExactSums
 from tacit.estimators.prior import Prior
-from tacit.estimators.ridge import Confidence, Optimism, View, confidence_of, first_view, fit, optimistic_arm
+from tacit.estimators.ridge import confidence_of, first_view
+from tacit.explorations import Optimism
 from tacit.policies._options import check_prior, failure_or_default, width_multiplier
+from tacit.policies.linear import REPORTED, Linear, linear_vault, no_bounds
 from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
-
-
-class LinUCBParams(NamedTuple):
-    """Params of `LinUCB`."""
-
-    confidence: Confidence
-    no_noise: Floats  # zeros, where a private policy has its noise
-    exploration: Optimism
-
-
-class LinUCBVault(NamedTuple):
-    """Exact sums."""
-
-    sums: Floats  # packed Σ x xᵀ, then Σ x·y
-    counters: Ints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +73,7 @@ class LinUCB(Policy):
         """α: as given, else 1/horizon, else 0.001."""
         return failure_or_default(self.failure, self.horizon)
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         size = linalg.packed_size(self.dim) + self.dim
         known = np.zeros(size) if self.prior is None else self.prior.packed()
         confidence = confidence_of(
@@ -103,42 +87,11 @@ class LinUCB(Policy):
             bias=np.array([self.parameter_norm * math.sqrt(self.ridge)]),
         )
         return Plan(
-            params=LinUCBParams(confidence, np.zeros(size), Optimism(1.0)),
-            vault=lambda: LinUCBVault(known.copy(), np.zeros(COUNTERS, np.int64)),
+            params=Linear(no_bounds(), EveryRow(), ExactSums(), confidence, Optimism()),
+            vault=lambda: linear_vault(known.copy(), memory_rows=1),
             view=lambda: first_view(self.dim, confidence, known),  # with nothing known: V = ridge·I, a ball
-            report_size=self.dim + 1,
+            report_size=self.dim + REPORTED,
             event=ExactRelease("choices computed from everybody's exact data"),
             guarantee=Guarantee.none(),
             notes=() if self.prior is None else (f"Warm start from {self.prior.rows:,} rows.",),
         )
-
-
-@implements(choose, LinUCBParams)
-@kernel
-def choose_best(params: Any, view: View, slate: Slate, noise: Any) -> int:
-    """The optimist's arm."""
-    return optimistic_arm(params.exploration, view, slate, noise)
-
-
-@implements(encode, LinUCBParams)
-@kernel
-def send_row(params: Any, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
-    """Action and reward as they are: nothing is hidden."""
-    dim = x.shape[0]
-    for i in range(dim):
-        report[i] = x[i]
-    report[dim] = reward
-
-
-@implements(absorb, LinUCBParams)
-@kernel
-def _absorb(params: LinUCBParams, vault: LinUCBVault, report: Floats) -> None:
-    dim = report.shape[0] - 1
-    linalg.add_outer(report, report[dim], dim, vault.sums)
-    vault.counters[ROWS] += 1
-
-
-@implements(release, LinUCBParams)
-@kernel
-def _release(params: LinUCBParams, vault: LinUCBVault, view: View, noise: Any) -> None:
-    vault.counters[REPAIRS] += fit(params.confidence, vault.sums, params.no_noise, 1.0, view)

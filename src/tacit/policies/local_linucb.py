@@ -17,15 +17,17 @@ from tacit import linalg
 from tacit._kernel import implements, kernel
 from tacit._types import Floats, Ints
 from tacit._validate import one_of
+from tacit.calibrations import Exact, Published
 from tacit.core.plan import Draws, Plan
-from tacit.core.round import COUNTERS, REPAIRS, ROWS
-from tacit.core.settings import option
-from tacit.core.slate import Slate
-from tacit.core.verbs import absorb, choose, encode, release
-from tacit.estimators.growing import Growing, Tail, ball_view, constant, fit_growing, proved
-from tacit.estimators.ridge import Optimism, View, optimistic_arm
+from tacit.core.round import ROWS
+from tacit.core.settings import option, unfold
+from tacit.counters.counter import EveryRow
+from tacit.counters.exact import ExactSums
+from tacit.estimators.growing import Growing, Tail, ball_view, constant, proved
+from tacit.explorations import Optimism
 from tacit.mechanisms.report import PersonBounds, report_gram
 from tacit.policies._reporting import SummingPolicy
+from tacit.policies.linear import Linear, linear_vault, report_row, sum_row
 from tacit.privacy.calibrate import calibrate
 from tacit.privacy.event import ReportEvent
 from tacit.privacy.guarantee import Guarantee
@@ -35,21 +37,11 @@ from tacit.privacy.scope import Protects, Trust
 DEFAULT_SHIFT = 6.0
 
 
-class LocalParams(NamedTuple):
-    """Params of `LocalLinUCB`."""
+class NoisedRow(NamedTuple):
+    """A row that leaves the device as x xᵀ and x·y under noise. Sums of such reports are no secret."""
 
     bounds: PersonBounds
     scale: float  # s
-    growing: Growing
-    no_noise: Floats  # zeros: the noise is in the reports
-    exploration: Optimism
-
-
-class LocalVault(NamedTuple):
-    """Sums of reports. They are noised one by one: nothing here is secret."""
-
-    sums: Floats  # packed Σ x xᵀ, then Σ x·y
-    counters: Ints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +63,7 @@ class LocalLinUCB(SummingPolicy):
     needs: ClassVar[str] = "bounds on actions and rewards, and a horizon"
     rules: ClassVar[tuple[str, ...]] = ("theory", "published", "least-squares")
 
-    calibration: str = option(
+    calibration: str | Exact | Published = option(
         '"exact": the least noise that keeps the promise; "published": the constants of Zheng et al. (2020)', "exact"
     )
     width: float | str | None = option(
@@ -84,6 +76,7 @@ class LocalLinUCB(SummingPolicy):
     )
 
     def __post_init__(self) -> None:
+        unfold(self, "calibration", (Exact, Published))
         super().__post_init__()
         one_of("calibration", self.calibration, ("exact", "published"))
 
@@ -98,13 +91,13 @@ class LocalLinUCB(SummingPolicy):
 
     @property
     def calibrated(self) -> str:
-        return self.calibration
+        return str(self.calibration)
 
     @property
     def default_rule(self) -> str:
         return "published" if self.calibration == "published" else "least-squares"
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         size = linalg.packed_size(self.dim) + self.dim
         scale = self._published_scale() if self.calibration == "published" else calibrate(self.promise, self._event)
         event = self._event(scale)
@@ -113,8 +106,8 @@ class LocalLinUCB(SummingPolicy):
             event, trust=Trust.LOCAL, protects=Protects.EVERYTHING, unit=self.unit, delta=self.delta
         )
         return Plan(
-            params=LocalParams(self.bounds(), scale, growing, np.zeros(size), Optimism(1.0)),
-            vault=lambda: LocalVault(np.zeros(size), np.zeros(COUNTERS, np.int64)),
+            params=Linear(NoisedRow(self.bounds(), scale), EveryRow(), ExactSums(), growing, Optimism()),
+            vault=lambda: linear_vault(np.zeros(size), memory_rows=1),
             view=lambda: ball_view(self.dim, growing),
             report_size=size,
             event=event,
@@ -213,30 +206,16 @@ def _said_of_published(excess: float) -> str:
     )
 
 
-@implements(choose, LocalParams)
+@implements(report_row, NoisedRow)
 @kernel
-def _choose(params: LocalParams, view: View, slate: Slate, noise: Any) -> int:
-    return optimistic_arm(params.exploration, view, slate, noise)
-
-
-@implements(encode, LocalParams)
-@kernel
-def _encode(params: LocalParams, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+def _report(row: NoisedRow, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     """Formal guarantee: μ-GDP, μ = Δ/s, whatever view there is. Proof: mechanisms/report/proof.md."""
-    report_gram(params.bounds, params.scale, x, reward, report, noise)
+    report_gram(row.bounds, row.scale, x, reward, report, noise)
 
 
-@implements(absorb, LocalParams)
+@implements(sum_row, NoisedRow)
 @kernel
-def _absorb(params: LocalParams, vault: LocalVault, report: Floats) -> None:
-    for k in range(vault.sums.shape[0]):
-        vault.sums[k] += report[k]
-    vault.counters[ROWS] += 1
-
-
-@implements(release, LocalParams)
-@kernel
-def _release(params: LocalParams, vault: LocalVault, view: View, noise: Any) -> None:
-    """Post-processing of reports: nothing is drawn."""
-    rows = vault.counters[ROWS]
-    vault.counters[REPAIRS] += fit_growing(params.growing, vault.sums, params.no_noise, rows, view)
+def _sum(row: NoisedRow, counter: Any, report: Floats, sums: Floats, counters: Ints) -> None:
+    for k in range(sums.shape[0]):
+        sums[k] += report[k]
+    counters[ROWS] += 1

@@ -21,7 +21,7 @@ from tacit._validate import positive, real, whole
 from tacit.errors import BadInput
 from tacit.policies.episodic import UCB1, Episodic, RenyiUCB
 from tacit.policies.lower_bounds import _rounds
-from tacit.policies.oful.switching import switch_bound
+from tacit.policies.switching import switch_bound
 
 __all__ = [
     "conjectured_floor",

@@ -44,7 +44,7 @@ from tacit.privacy.theorem import Theorem
 from tacit.privacy.toeplitz import square_root_norm
 
 SMOOTHING = 2.0
-"""t: the steps of smoothing that make a discrete Gaussian of a continuous one (mechanisms/lattice/proof.md)."""
+"""t: the steps of smoothing that make a discrete Gaussian of a continuous one (counters/lattice.md)."""
 
 LEAK = 4 * math.exp(-2 * (math.pi * SMOOTHING) ** 2)
 """η: how far, in log-probability, one discrete draw is from the smoothed continuous one. 2·10⁻³⁴."""
@@ -148,7 +148,7 @@ def _(event: LatticeEvent) -> float:
 
     n releases of m numbers hold a datum, and each number is rounded by at most ρ steps in either world. A discrete
     Gaussian of scale s is, up to a factor e^{±η}, the continuous one of variance s² − t² smoothed by t.
-    Proof: mechanisms/lattice/proof.md.
+    Proof: counters/lattice.md.
     """
     return _on_lattice(event, price(_continuous(event)), _holding(event.event, 1))
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tacit.errors import StoreRefused, UnknownDeployment
 from tacit.service.database import Database, Row
 
-SCHEMA = 2
+SCHEMA = 3
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -118,7 +118,8 @@ class Store:
             self.set_meta("epoch", "0")
         elif int(found) != SCHEMA:
             raise StoreRefused(
-                f"Expected a store of schema {SCHEMA}, got schema {found}. Use the version of tacit that wrote it."
+                f"Expected a store of schema {SCHEMA}, got schema {found}. Serve it with the tacit "
+                "that wrote it, or begin a new store: what is released from that adds to what the old one has spent."
             )
 
     def try_to_write(self) -> None:

@@ -285,7 +285,7 @@ def _two_views(options: Mapping[str, Any]) -> int:
 def _times(options: Mapping[str, Any], horizon: int) -> Ints | None:
     """Of all views; None if the horizon is over before the first, which comes the later the smaller ε is."""
     try:
-        found: Ints = FeatureLinUCB(**{**options, "horizon": horizon}).linear.plan().params.times
+        found: Ints = FeatureLinUCB(**{**options, "horizon": horizon}).linear.plan().params.schedule.times
     except BadInput:
         return None
     return found

@@ -15,6 +15,8 @@ from tacit.auditing.family import Family
 from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
 from tacit.core.round import ROWS
+from tacit.counters.counter import EveryRow
+from tacit.counters.wishart import Masks
 from tacit.linalg import packed_size
 from tacit.mechanisms.binary import closed_level
 from tacit.policies.joint_linucb import JointLinUCB
@@ -57,7 +59,9 @@ def twins(config: JointLinUCB, noise: str = "float") -> tuple[Twin, ...]:
         "clipping off",
         "rows count with the length they come with",
         spoiled(
-            params=lambda params: params._replace(bounds=params.bounds._replace(action_norm=1e9, reward_bound=1e9))
+            params=lambda params: params._replace(
+                row=params.row._replace(action_norm=1e9, reward_low=-1e9, reward_high=1e9)
+            )
         ),
     )
     if config.calibration == "published":
@@ -92,9 +96,10 @@ def _signs(seen: Seen) -> Floats:
 
 def release_rounds(config: JointLinUCB, plan: Plan) -> Ints:
     """The rounds, counted from 0, after which the first views are released."""
-    if config.schedule in ("tree", "toeplitz"):
-        return np.arange(min(plan.params.horizon - 1, MOST_VIEWS), dtype=np.int64)
-    found: Ints = plan.params.times[:MOST_VIEWS] - 1
+    schedule = plan.params.schedule
+    if isinstance(schedule, EveryRow):
+        return np.arange(min(schedule.horizon - 1, MOST_VIEWS), dtype=np.int64)
+    found: Ints = schedule.times[:MOST_VIEWS] - 1
     return found[found < (plan.limit or found[-1] + 1)]
 
 
@@ -177,20 +182,15 @@ def _projected(
 
 
 def _scaled(factor: float) -> Callable[[Any], Any]:
-    def change(params: Any) -> Any:
-        if hasattr(params, "buffers"):
-            return params._replace(buffers=params.buffers._replace(scale=factor * params.buffers.scale))
-        return params._replace(scale=factor * params.scale)
-
-    return change
+    return lambda params: params._replace(counter=params.counter._replace(scale=factor * params.counter.scale))
 
 
 def _fresh(params: Any) -> Any:
     """Buffers that forget everything at each step: the noise of a view is one fresh draw."""
-    buffers = params.buffers
+    buffers = params.counter
     weights = np.zeros_like(buffers.weights)
     weights[0] = 1.0
-    return params._replace(buffers=buffers._replace(forget=np.ones_like(buffers.forget), weights=weights, floor=0.0))
+    return params._replace(counter=buffers._replace(forget=np.ones_like(buffers.forget), weights=weights, floor=0.0))
 
 
 def _bare_level(attack: Attack) -> Attack:
@@ -205,8 +205,8 @@ def _bare_level(attack: Attack) -> Attack:
 def _bare_node(attack: Attack) -> Attack:
     """What is drawn for the first view counts for nothing."""
     sampler: Any = attack.sampler
-    masks = getattr(sampler.plan.params, "masks", None)
-    draws = 1 if masks is None else masks.slots + 1  # a mask for each slot beside the node's own
+    counter = sampler.plan.params.counter
+    draws = counter.slots + 1 if isinstance(counter, Masks) else 1  # a mask for each slot beside the node's own
     rounds = len(sampler.scripts[0].rewards)
     factors = np.ones((rounds + draws) * _row_size(sampler))
     factors[: draws * _row_size(sampler)] = 0.0

@@ -22,6 +22,7 @@ from tacit.auditing.script import Script, Scripted, Seen, spoiled
 from tacit.core.plan import Plan
 from tacit.policies._reporting import ReportingPolicy
 from tacit.policies.context_blind import ContextBlind
+from tacit.policies.linear import Linear
 from tacit.policies.local_linucb import LocalLinUCB
 from tacit.policies.online import AnytimeLinUCB, Combiner, OnlineLinUCB
 from tacit.policies.randomised_response import RandomisedResponse
@@ -271,12 +272,19 @@ def _wrong_scales(config: Any) -> list[tuple[str, str, float]]:
 
 def open_bounds(params: Any) -> Any:
     """Params of a device that clips nothing."""
-    return params._replace(bounds=params.bounds._replace(radius=OPEN, reward_low=-OPEN, reward_high=OPEN))
+    return _reporting(
+        params, lambda part: part._replace(bounds=part.bounds._replace(radius=OPEN, reward_low=-OPEN, reward_high=OPEN))
+    )
 
 
 def scaled(factor: float) -> Callable[[Any], Any]:
     """Params with so much of their Gaussian noise."""
-    return lambda params: params._replace(scale=factor * params.scale)
+    return lambda params: _reporting(params, lambda part: part._replace(scale=factor * part.scale))
+
+
+def _reporting(params: Any, change: Callable[[Any], Any]) -> Any:
+    """Change what makes a report: the row of a linear policy, the params of an online one."""
+    return params._replace(row=change(params.row)) if isinstance(params, Linear) else change(params)
 
 
 def _bare(config: ReportingPolicy, part: int) -> Callable[[Attack], Attack]:

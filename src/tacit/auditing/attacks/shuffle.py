@@ -125,7 +125,7 @@ def _mixed_attack(config: ShuffleLinUCB, plan: Plan) -> Attack:
     sampler = Scripted(
         plan,
         _scripts(config, people, others=farthest_rows(config)[0]),
-        _any_order(config, plan.params.scale),
+        _any_order(config, plan.params.row.scale),
         watched=np.arange(people),
     )
     return Attack(
@@ -156,7 +156,7 @@ def _any_order(config: ShuffleLinUCB, scale: float) -> Callable[[Seen], Floats]:
 
 def _first_report(config: ShuffleLinUCB, plan: Plan) -> Callable[[Seen], Floats]:
     """What a shuffler that keeps the order lets through: whose report is the first."""
-    ratio = _ratio(config, plan.params.scale)
+    ratio = _ratio(config, plan.params.row.scale)
     return lambda seen: ratio(seen)[:, :1]
 
 
@@ -248,7 +248,7 @@ def _less_noise(config: ShuffleLinUCB, factor: float) -> Callable[[Attack], Atta
         found = spoiled(params=scaled(factor))(attack)
         if attack.observed != BATCH:
             return found
-        see = _any_order(config, factor * sampler.plan.params.scale)
+        see = _any_order(config, factor * sampler.plan.params.row.scale)
         return spoiled(see=see)(found)
 
     return spoil
@@ -256,9 +256,11 @@ def _less_noise(config: ShuffleLinUCB, factor: float) -> Callable[[Attack], Atta
 
 def _fewer_ones(share: float) -> Callable[[Any], Any]:
     def change(params: Any) -> Any:
-        ones = params.ones
-        fewer = ones._replace(own=float(math.ceil(share * ones.own)), together=float(math.ceil(share * ones.together)))
-        return params._replace(ones=fewer)
+        row, counter = params.row, params.counter
+        return params._replace(
+            row=row._replace(ones=float(math.ceil(share * row.ones))),
+            counter=counter._replace(together=float(math.ceil(share * counter.together))),
+        )
 
     return change
 
@@ -294,7 +296,7 @@ def _alone(plan: Plan) -> float:
     event: Any = plan.event
     if plan.device is None:
         return float(event.sensitivity / event.scale)
-    deviation = math.sqrt(plan.device.ones.own * event.chance * (1 - event.chance) + 0.25)
+    deviation = math.sqrt(plan.device.row.ones * event.chance * (1 - event.chance) + 0.25)
     return float(event.sensitivity / deviation)
 
 

@@ -24,7 +24,7 @@ from tacit.errors import BadInput
 from tacit.mechanisms.binary import closed_level
 from tacit.policies.linpriv import LinPriv
 from tacit.policies.oful import RenyiOFUL
-from tacit.policies.oful.released import as_joint
+from tacit.policies.switching import Switching
 from tacit.privacy.scope import Protects
 
 #: Releases that are watched at most. Later ones say less and less about the first reward.
@@ -41,7 +41,7 @@ def attacks(config: Any, noise: str = "float") -> tuple[Attack, ...]:
     """On every released sum, and on later choices between +x and −x alone."""
     plan, count = config.planned(noise), config.person_rounds or 1
     if _joint(config):
-        return joint.attacks(as_joint(config), plan=plan)
+        return joint.attacks(config.as_joint(), plan=plan)
     released = _on_trees if isinstance(config, LinPriv) else _on_sums
     whose = "the first reward" if count == 1 else f"the first {count} rewards, of one person,"
     told = f"{whose} replaced, from below the interval to above it; all others and all contexts fixed"
@@ -51,7 +51,7 @@ def attacks(config: Any, noise: str = "float") -> tuple[Attack, ...]:
 def twins(config: Any, noise: str = "float") -> tuple[Twin, ...]:
     """What must be caught."""
     if _joint(config):
-        return joint.twins(as_joint(config), noise)
+        return joint.twins(config.as_joint(), noise)
     found = reward_twins(config, _scaled, _unclipped)
     if isinstance(config, RenyiOFUL):
         return (*found, Twin("first release without noise", "its draw is zero, here and in later releases", _bare_draw))
@@ -109,7 +109,7 @@ def _on_sums(config: RenyiOFUL, plan: Plan, told: str) -> Attack:
     releases = _releases(plan, rows)
     if len(releases) == 0:
         raise BadInput(
-            f"Expected a release within {len(rows):,} rounds, got none with ridge={_switching(plan).ridge:g} and "
+            f"Expected a release within {len(rows):,} rounds, got none with ridge={plan.params.ridge:g} and "
             f"switch={config.growth:g}: there is nothing to attack. Use a horizon of "
             f"{MOST_ROUNDS:,}, or a smaller ridge or switch."
         )
@@ -132,14 +132,9 @@ def _round_the_basis(config: RenyiOFUL) -> Floats:
     return rows
 
 
-def _switching(plan: Plan) -> Any:
-    """The params of `RenyiOFUL` that say when it releases: on a lattice they are a part of others."""
-    return getattr(plan.params, "oful", plan.params)
-
-
 def _releases(plan: Plan, rows: Floats) -> Ints:
     """The first rounds after which b is released: they follow from the actions alone."""
-    params = _switching(plan)
+    params = plan.params
     gram = params.ridge * np.eye(rows.shape[1])
     last, found = np.linalg.slogdet(gram)[1], []
     for place, row in enumerate(rows):
@@ -234,13 +229,18 @@ def _on_choices(config: Any, plan: Plan, told: str) -> tuple[Attack, ...]:
 
 
 def _scaled(factor: float) -> Callable[[Any], Any]:
-    return lambda params: params._replace(scale=factor * params.scale)
+    def change(params: Any) -> Any:
+        if isinstance(params, Switching):
+            return params._replace(counter=params.counter._replace(scale=factor * params.counter.scale))
+        return params._replace(scale=factor * params.scale)
+
+    return change
 
 
 def _unclipped(params: Any) -> Any:
     bounds = {"action_norm": UNBOUNDED, "reward_low": -UNBOUNDED, "reward_high": UNBOUNDED}
-    if hasattr(params, "bounds"):
-        return params._replace(bounds=params.bounds._replace(**bounds))
+    if isinstance(params, Switching):
+        return params._replace(row=params.row._replace(**bounds))
     return params._replace(**bounds)
 
 
@@ -248,7 +248,7 @@ def _bare_draw(attack: Attack) -> Attack:
     """The first d numbers that are drawn count for nothing."""
     sampler: Any = attack.sampler
     dim = sampler.scripts[0].offers.shape[2]
-    factors = np.ones(dim * _switching(sampler.plan).most)
+    factors = np.ones(dim * sampler.plan.params.most)
     factors[:dim] = 0.0
     return replace(attack, sampler=replace(sampler, factors=factors))
 
@@ -286,7 +286,7 @@ def _telling_horizon(config: RenyiOFUL) -> int:
     while horizon < min(config.horizon, MOST_ROUNDS):
         shorter = replace(config, horizon=horizon)
         plan = shorter.plan()
-        if len(_releases(plan, _round_the_basis(shorter))) >= min(_FEW_VIEWS, _switching(plan).most):
+        if len(_releases(plan, _round_the_basis(shorter))) >= min(_FEW_VIEWS, plan.params.most):
             return horizon
         horizon *= 2
     return min(config.horizon, MOST_ROUNDS)

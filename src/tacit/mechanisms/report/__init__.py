@@ -32,22 +32,34 @@ def person_bounds(radius: float, reward_low: float, reward_high: float, constant
 
 
 @kernel
-def clip_reward(bounds: PersonBounds, reward: float) -> float:
-    """The nearest reward within the bounds."""
-    return min(max(reward, bounds.reward_low), bounds.reward_high)
+def within_interval(reward: float, low: float, high: float) -> float:
+    """The nearest reward within the interval."""
+    return min(max(reward, low), high)
 
 
 @kernel
-def shrink_to_radius(bounds: PersonBounds, x: Floats) -> float:
-    """The factor, at most 1, that brings the private part of `x` within its radius.
+def within_ball(x: Floats, count: int, radius: float) -> float:
+    """The factor, at most 1, that brings the first `count` coordinates of `x` within a ball.
 
     Numbers up to `LARGEST` have squares that do not overflow; larger ones were refused before they came here.
     """
     total = 0.0
-    for i in range(x.shape[0] - bounds.constants.shape[0]):
+    for i in range(count):
         total += x[i] * x[i]
     length = math.sqrt(total)
-    return bounds.radius / length if length > bounds.radius else 1.0
+    return radius / length if length > radius else 1.0
+
+
+@kernel
+def clip_reward(bounds: PersonBounds, reward: float) -> float:
+    """The nearest reward within the bounds."""
+    return within_interval(reward, bounds.reward_low, bounds.reward_high)
+
+
+@kernel
+def shrink_to_radius(bounds: PersonBounds, x: Floats) -> float:
+    """The factor, at most 1, that brings the private part of `x` within its radius."""
+    return within_ball(x, x.shape[0] - bounds.constants.shape[0], bounds.radius)
 
 
 @kernel

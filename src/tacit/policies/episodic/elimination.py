@@ -79,7 +79,7 @@ class SuccessiveElimination(ArmsPolicy, PurePolicy):
         """β: as given, else 1/horizon, else 0.001."""
         return failure_or_default(self.failure, self.horizon)
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         arms, scale = self.dim, self.laplace_scale
         event = self.for_unit(LaplaceEvent(scale, self.reward_range))
         rule = EliminationRule(self.failure_probability, self.reward_range, scale)

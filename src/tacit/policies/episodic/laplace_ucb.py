@@ -45,7 +45,7 @@ class LaplaceUCB(ArmsPolicy, PurePolicy):
     def examples(cls, dim: int) -> tuple[LaplaceUCB, ...]:
         return (cls(arms=dim, epsilon=1.0), cls(arms=dim, epsilon=0.5, reward_low=-2.0, person_rounds=3))
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         scale = self.laplace_scale
         event = self.for_unit(LaplaceEvent(scale, self.reward_range))
         return index_plan(

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 from tacit._validate import one_of, positive
 from tacit.core.plan import Plan
 from tacit.core.settings import option
+from tacit.counters.counter import MOST_ROWS, ROWS_HINT
 from tacit.errors import BadInput
-from tacit.mechanisms.lattice import MOST_ROWS
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, RenyiPolicy
-from tacit.policies._secure import ROWS_HINT
 from tacit.policies.episodic.arms import PRACTICAL, THEOREM, ArmsPolicy, index_plan
 from tacit.policies.episodic.index import KLUCBIndex, UCBIndex
 from tacit.privacy.event import Event, SegmentsEvent
@@ -47,12 +46,11 @@ class _GaussianIndexPolicy(ArmsPolicy, RenyiPolicy):
     def _index(self) -> tuple[Any, str]:
         """The index, and what the card says of it."""
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         scale = self.noise_of_total
-        return self._plan(scale, self.for_unit(SegmentsEvent(scale, self.reward_range)))
-
-    def secure_plan(self) -> Plan:
-        laid = self.lay_total(self.noise_of_total, rows=MOST_ROWS)
+        if sampler != "secure":
+            return self._plan(scale, self.for_unit(SegmentsEvent(scale, self.reward_range)))
+        laid = self.lay_total(scale, rows=MOST_ROWS)
         end = {"limit": MOST_ROWS, "limit_hint": ROWS_HINT, "lattice_scale": laid.steps}
         return self._plan(laid.scale, laid.event, step=laid.step, **end)
 

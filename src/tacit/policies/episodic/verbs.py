@@ -135,7 +135,7 @@ def _release(params: EpisodeParams, vault: EpisodeVault, view: Any, noise: Any) 
 
     Formal guarantee: μ-GDP with μ = Δ/scale for one replaced reward, or pure (Δ/scale)-DP with Laplace noise; proof:
     mechanisms/episode/proof.md. On a lattice the total is a whole number with discrete noise, and what is made of it
-    costs nothing: mechanisms/lattice/proof.md.
+    costs nothing: counters/lattice.md.
     Requires: rewards clipped by `encode`; called once per `absorb`.
     """
     arm = view.arm[0]

@@ -16,10 +16,10 @@ import numpy as np
 from tacit._validate import one_of, positive, probability, whole
 from tacit.core.plan import Plan
 from tacit.core.settings import option
+from tacit.counters.counter import ROWS_HINT, rows_within
 from tacit.errors import BadInput
 from tacit.policies._options import failure_or_default
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, RenyiPolicy, RewardPolicy
-from tacit.policies._secure import ROWS_HINT, rows_within
 from tacit.policies.episodic.verbs import REPORT_SIZE, EpisodeParams, draws_of, vault_maker
 from tacit.policies.gope.listed import Actions, ListedPolicy
 from tacit.policies.gope.rule import GopeRule, GopeView, first_view
@@ -171,15 +171,12 @@ class RenyiGOPE(_PhasedElimination, RenyiPolicy):
         kind = LaplaceEvent if self.noise == "laplace" else SegmentsEvent
         return kind(scale, self.reward_range)
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         scale = self.noise_of_total
-        return self._phases(scale, self.for_unit(self._event(scale)))
-
-    def secure_plan(self) -> Plan:
-        if self.noise == "laplace":
-            return super().secure_plan()  # which refuses
+        if sampler != "secure" or self.noise == "laplace":
+            return self._phases(scale, self.for_unit(self._event(scale)))
         rows = rows_within(self.horizon)
-        laid = self.lay_total(self.noise_of_total, rows=rows)
+        laid = self.lay_total(scale, rows=rows)
         hint = _HORIZON_HINT if rows == self.horizon else ROWS_HINT
         end: dict[str, Any] = {"limit": rows, "limit_hint": hint, "lattice_scale": laid.steps}
         return self._phases(laid.scale, laid.event, step=laid.step, **end)
@@ -222,7 +219,7 @@ class GOPE(_PhasedElimination):
     def examples(cls, dim: int) -> tuple[GOPE, ...]:
         return (cls(actions=example_actions(dim), failure=0.5),)  # type: ignore[arg-type]
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         return self._plan(
             0.0,
             False,

@@ -4,7 +4,7 @@ N has standard deviation s off the diagonal and √2·s on it, n has s; m featur
 
     Υ = s·(2√m + 2√ln(2/α)),   V = Σψψᵀ + N + max(cΥ, τ)·I,   θ = B·V⁻¹(Σψ·y/B + n).
 
-‖N‖ ≤ Υ with probability 1 − α, by the tail in `joint_linucb/exact.py`, and then V is positive definite: V ⪰ (c − 1)Υ·I.
+‖N‖ ≤ Υ with probability 1 − α, by the tail in `joint_linucb.py`, and then V is positive definite: V ⪰ (c − 1)Υ·I.
 Where it is not, Υ is added again. That is post-processing, as is all that follows the noise.
 """
 
@@ -92,7 +92,7 @@ class OneShotLearner(BaselineLearner):
         contexts, stored and shared.
 
         Formal guarantee: Σψψᵀ and Σψ·y/B with symmetric Gaussian noise s, drawn once: μ-GDP for one replaced record,
-        μ = 2/s. Proof: `noise/symmetric.py`; `mechanisms/tree/proof.md` has the weight of a row.
+        μ = 2/s. Proof: `noise/symmetric.py`; `counters/tree.md` has the weight of a row.
         Requires: ‖ψ‖ ≤ 1 and |y| ≤ B (done by `learn_many`).
         """
         config = self._route

@@ -48,12 +48,12 @@ def linear_policy(config: FeatureLinUCB) -> JointLinUCB:
     # More views need more noise, so the first one comes later, and the last one later still.
     while few < many:
         middle = (few + many) // 2
-        if with_views(middle).plan().params.times[-1] >= config.records:
+        if with_views(middle).plan().params.schedule.times[-1] >= config.records:
             many = middle
         else:
             few = middle + 1
     found = with_views(few)
-    times = found.plan().params.times
+    times = found.plan().params.schedule.times
     if times[0] > config.records:
         raise BadInput(
             f'Expected a horizon of at least {times[0]:,} records with mode="releases", got {config.records:,}: before '
@@ -71,7 +71,7 @@ def linear_policy(config: FeatureLinUCB) -> JointLinUCB:
 def plan_of(config: FeatureLinUCB) -> FunctionPlan:
     """The plan of the linear policy, in the words of a function."""
     linear = config.linear.plan()
-    times = linear.params.times
+    times = linear.params.schedule.times
     made = int((times <= config.records).sum())
     return FunctionPlan(
         event=linear.event,

@@ -16,12 +16,11 @@ from tacit._types import Floats
 from tacit._validate import one_of, positive, probability, whole
 from tacit.core.plan import Draws, Plan
 from tacit.core.settings import option
+from tacit.counters.counter import MOST_ROWS, ROUNDING, Load, lay, noise_offset
 from tacit.errors import BadInput
 from tacit.mechanisms.binary import levels
-from tacit.mechanisms.lattice import MOST_ROWS, ROUNDING, noise_offset
 from tacit.mechanisms.vector_tree import LAPLACE_UNIFORMS
 from tacit.policies._rewards import RenyiPolicy
-from tacit.policies._secure import lay
 from tacit.policies.linpriv import words
 from tacit.policies.linpriv.tails import gaussian_lengths, laplace_lengths
 from tacit.policies.linpriv.verbs import LinPrivParams, first_vault, first_view
@@ -181,25 +180,20 @@ class LinPriv(RenyiPolicy):
         lengths = laplace_lengths if self.noise_kind == "laplace" else gaussian_lengths
         return lengths(scale, self.context_dim, self.nodes, failure)
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         scale = self.scale_for(self.event_at)
-        return self._plan(scale, self._lengths(scale), self.for_unit(self.event_at(scale)))
-
-    def secure_plan(self) -> Plan:
-        if self.noise_kind == "laplace":
-            return super().secure_plan()  # which refuses
+        if sampler != "secure" or self.noise_kind == "laplace":
+            return self._plan(scale, self._lengths(scale), self.for_unit(self.event_at(scale)))
         if self.horizon > MOST_ROWS:
             raise BadInput(f"Expected horizon <= {MOST_ROWS:,} on a lattice, got horizon={self.horizon:,}.")
         laid = lay(
             self.promise,
             self.event_at,
             self.for_unit,
-            rough=self.scale_for(self.event_at),
+            rough=scale,
             sensitivity=self.reward_range * self.action_norm,
             coordinates=self.context_dim,
-            weight=self.weighed(self.horizon),
-            rows=self.horizon,
-            releases=self.nodes,
+            load=Load(self.weighed(self.horizon), self.horizon, self.nodes),
             rounded="rows",
         )
         # How long rounding may make a sum: by half a step for each row, and what discrete noise is off by.

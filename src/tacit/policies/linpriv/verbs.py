@@ -13,7 +13,7 @@ from tacit._types import Floats, Ints
 from tacit.core.round import CLIPPED_ACTIONS, CLIPPED_REWARDS, COUNTERS, ROWS
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
-from tacit.estimators.ridge import first_best
+from tacit.explorations import first_best
 from tacit.mechanisms.vector_tree import LAPLACE_UNIFORMS, active_nodes, empty_memory, vector_noise
 
 #: Rounding may leave a unit vector a hair too long: it is scaled, but not counted as clipped.
@@ -167,7 +167,7 @@ def _release(params: LinPrivParams, vault: LinPrivVault, view: LinPrivView, nois
 
     Formal guarantee: the views are μ-GDP for one replaced reward, μ = √q·ΔL/s, or pure DP with ε = q·ΔL√d/b.
     Proof: mechanisms/vector_tree/proof.md. On a lattice sums and noise are whole numbers, and a prefix is the sum of
-    noised nodes exactly: mechanisms/lattice/proof.md.
+    noised nodes exactly: counters/lattice.md.
     Requires: rows clipped by `encode`; called once per `absorb`.
     """
     if vault.counters[ROWS] >= params.horizon:

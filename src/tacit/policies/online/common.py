@@ -16,8 +16,7 @@ from tacit.core.plan import Draws, Plan
 from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.estimators.online import Online, gradient_descent, maler
-from tacit.estimators.ridge import Optimism
-from tacit.linalg import packed_size
+from tacit.explorations import Optimism
 from tacit.policies._reporting import ReportingPolicy
 from tacit.policies.online import words
 from tacit.policies.online.combination import no_combination
@@ -112,7 +111,7 @@ class OnlinePolicy(ReportingPolicy):
     def said(self) -> tuple[str, ...]:
         """What a reader should know of this policy besides the promise."""
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         scale = self.scale
         params, online, horizons = self.bank(scale)
         event = self._event_at(scale)
@@ -192,7 +191,6 @@ def bank_of(
         combination=no_combination() if combination is None else combination,
         largest_action=float(config.action_norm) + _FARTHEST * widest,
         largest_reward=float(config.reward_size) + _FARTHEST * scale,
-        no_noise=np.zeros(packed_size(config.dim) + config.dim),
         exploration=Optimism(1.0),
     )
     return Bank(params, online, horizons)

@@ -16,11 +16,12 @@ from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import COUNTERS, LARGEST, ROWS
 from tacit.core.settings import option
+from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
 from tacit.estimators.online import GradientDescent, GradientDescentState, descend, gradient_descent
-from tacit.estimators.ridge import Optimism, View, empty_view, solve
+from tacit.estimators.ridge import View, empty_view, solve
+from tacit.explorations import Optimism, optimistic_arm
 from tacit.policies._options import failure_or_default, width_multiplier
-from tacit.policies.linucb import choose_best, send_row
 from tacit.policies.online.widths import STEP, typical_gradient
 from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
@@ -40,7 +41,6 @@ class ConfidenceParams(NamedTuple):
     noise_level: float  # R
     failure: float  # δ
     multiplier: float  # of the width: 1 is the theorem
-    no_noise: Floats  # zeros, where a private policy has its noise
     exploration: Optimism
 
 
@@ -108,7 +108,7 @@ class OnlineConfidence(Policy):
         """δ: as given, else 1/horizon, else 0.001; at most 1/4."""
         return min(failure_or_default(self.failure, self.horizon), _MOST_FAILURE)
 
-    def plan(self) -> Plan:
+    def plan(self, sampler: str = "float") -> Plan:
         size, dim = float(self.parameter_norm), self.dim
         typical = typical_gradient(self.action_norm, self.reward_size, 0.0, 0, size)
         # No clip: the gradients must be those of the losses for the regret bound to hold.
@@ -119,13 +119,12 @@ class OnlineConfidence(Policy):
             noise_level=float(self.noise_level),
             failure=self.failure_probability,
             multiplier=width_multiplier(self.width),
-            no_noise=np.zeros(linalg.packed_size(dim) + dim),
             exploration=Optimism(1.0),
         )
         return Plan(
             params=params,
             vault=lambda: ConfidenceVault(
-                params.no_noise.copy(),
+                np.zeros(linalg.packed_size(dim) + dim),
                 np.zeros(2),
                 np.zeros(dim),
                 np.zeros(COUNTERS, np.int64),
@@ -140,8 +139,20 @@ class OnlineConfidence(Policy):
         )
 
 
-implements(choose, ConfidenceParams)(choose_best)
-implements(encode, ConfidenceParams)(send_row)
+@implements(choose, ConfidenceParams)
+@kernel
+def _choose(params: ConfidenceParams, view: View, slate: Slate, noise: Any) -> int:
+    return optimistic_arm(params.exploration, view, slate, noise)
+
+
+@implements(encode, ConfidenceParams)
+@kernel
+def _encode(params: ConfidenceParams, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+    """Action and reward as they are: nothing is hidden."""
+    dim = x.shape[0]
+    for i in range(dim):
+        report[i] = x[i]
+    report[dim] = reward
 
 
 @implements(absorb, ConfidenceParams)
@@ -167,7 +178,7 @@ def _absorb(params: ConfidenceParams, vault: ConfidenceVault, report: Floats) ->
 def _release(params: ConfidenceParams, vault: ConfidenceVault, view: View, noise: Any) -> None:
     """Centre and width of the set: ‖θ − θ̂‖²_V ≤ β² − (Σ ŷ² − <θ̂, Σ x·ŷ>), the square completed."""
     dim = view.theta.shape[0]
-    solve(vault.sums, params.no_noise, 1.0, 1.0, 1.0, view)
+    solve(vault.sums, 1.0, 1.0, 1.0, view)
     explained, at = 0.0, vault.sums.shape[0] - dim
     for i in range(dim):
         explained += view.theta[i] * vault.sums[at + i]

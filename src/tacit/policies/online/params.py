@@ -23,7 +23,7 @@ from tacit.estimators.online import (
     restart,
     states,
 )
-from tacit.estimators.ridge import Optimism
+from tacit.explorations import Optimism
 from tacit.linalg import packed_size
 from tacit.mechanisms.report import PersonBounds
 
@@ -68,7 +68,6 @@ class OnlineParams(NamedTuple):
     combination: Combination
     largest_action: float  # what no honest device sends in a coordinate of an action
     largest_reward: float
-    no_noise: Floats  # zeros, where a policy that noises sums has its noise
     exploration: Optimism
 
 

@@ -14,7 +14,8 @@ from tacit.core.round import REPAIRS, ROWS
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
 from tacit.estimators.online import descend, member, restart
-from tacit.estimators.ridge import optimistic_arm, solve
+from tacit.estimators.ridge import solve
+from tacit.explorations import optimistic_arm
 from tacit.mechanisms.report import report_row
 from tacit.policies.online.params import (
     AGE,
@@ -110,7 +111,7 @@ def _release(params: OnlineParams, vault: Any, view: Any, noise: Any) -> None:
         spread = math.sqrt(params.scale * params.scale + extra * extra)
         regulariser += (spread * spread + params.shape * spread) * math.sqrt(age)
     # Sums of x̃x̃ᵀ never need a repair; debiased ones have the noise's mean taken out, and may be indefinite.
-    repairs = solve(vault.sums[base], params.no_noise, regulariser, regulariser, 1.0, view)
+    repairs = solve(vault.sums[base], regulariser, regulariser, 1.0, view)
     vault.counters[REPAIRS] += repairs
     view.width[0] = width_at(params.theory, params.growth[base], age + 1)
     view.perturbation[0] = extra

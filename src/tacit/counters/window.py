@@ -1,0 +1,166 @@
+"""The last few segments, each released once with noise of its own: for worlds that drift. Its price: `window.md`; on
+a lattice, `lattice.md`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tacit._kernel import implements, kernel
+from tacit._types import Floats
+from tacit.counters.counter import (
+    AtTimes,
+    Lattice,
+    Load,
+    PrefixCounter,
+    add,
+    add_exactly,
+    add_in_steps,
+    publish,
+    release_times,
+)
+from tacit.noise import draw_symmetric, fill_normals
+from tacit.pairs import nearest
+from tacit.privacy.event import Event, SegmentsEvent
+
+
+@dataclass(frozen=True)
+class WindowCounter(PrefixCounter):
+    """Each segment released once with noise of its own, V from the last w of them: τ_k = s·√min(k, w)."""
+
+    ratio: Fraction
+    most_views: int
+    window: int
+
+    shift: ClassVar[float] = 3.0
+    one_martingale: ClassVar[bool] = False
+
+    def event(self, scale: float, sensitivity: float) -> Event:
+        return SegmentsEvent(scale=scale, sensitivity=sensitivity)
+
+    def deviations(self) -> Floats:
+        found: Floats = np.sqrt(self.draws())
+        return found
+
+    def draws(self) -> Floats:
+        found: Floats = np.minimum(np.arange(1.0, self.most_views + 1), self.window)
+        return found
+
+    @property
+    def views(self) -> int:
+        return self.most_views
+
+    def schedule(self, first: int) -> AtTimes:
+        return AtTimes(release_times(first, self.ratio, self.most_views))
+
+    def load(self, schedule: AtTimes) -> Load:
+        lengths = np.diff(schedule.times, prepend=0).astype(np.float64)
+        return Load(float(lengths.max()), int(lengths.sum()), 1, slack=1.1)
+
+    def in_doubles(self, scale: float) -> Ring:
+        return Ring(scale)
+
+    def on_lattice(self, lattice: Lattice) -> LatticeRing:
+        return LatticeRing(lattice)
+
+    def memory_rows(self, schedule: AtTimes, lattice: bool) -> int:
+        return self._ring(schedule) + 1
+
+    def scales(self, scale: float, spread: Floats, schedule: AtTimes) -> dict[str, float]:
+        return {"each segment": scale, "full window": float(spread[self._ring(schedule) - 1])}
+
+    def _ring(self, schedule: AtTimes) -> int:
+        return min(self.window, len(schedule.times))
+
+
+class Ring(NamedTuple):
+    """The kernels' side in double precision."""
+
+    scale: float  # s of a segment
+
+
+class LatticeRing(NamedTuple):
+    """The kernels' side on a lattice."""
+
+    lattice: Lattice
+
+
+implements(add, Ring)(add_exactly)
+implements(add, LatticeRing)(add_in_steps)
+
+
+@implements(publish, Ring)
+@kernel
+def publish_window(counter: Ring, dim: int, row: int, stage: int, sums: Floats, memory: Floats, noise: Any) -> int:
+    """This segment, and the sum of the last few.
+
+    Formal guarantee: the segments are μ-GDP for one replaced row, μ = L̃²/s. Proof: window.md.
+    """
+    return release_segment(counter.scale, memory, stage, dim, sums, noise)
+
+
+@implements(publish, LatticeRing)
+@kernel
+def publish_whole(
+    counter: LatticeRing, dim: int, row: int, stage: int, sums: Floats, memory: Floats, noise: Any
+) -> int:
+    """This segment, and the sum of the last few. Proof: lattice.md."""
+    return release_whole(counter.lattice, memory, stage, sums, noise)
+
+
+def empty_memory(window: int, size: int) -> Floats:
+    """A ring of the last `window` segments *as released*, and a row for their sum."""
+    return np.zeros((window + 1, size))
+
+
+@kernel
+def release_segment(scale: float, memory: Floats, segment: int, dim: int, sums: Floats, noise: Any) -> int:
+    """Release segment number `segment` (0-based) and forget its exact sums; returns the row of `memory` that holds the
+    sum of the last segments.
+
+    Formal guarantee: the released segments are μ-GDP with μ = L̃²/s for one replaced row. Everything in `memory` is
+    post-processing of them.
+    Requires: called once per segment, in order, with the exact sums of that segment alone.
+    """
+    window = memory.shape[0] - 1
+    slot, out = memory[segment % window], memory[window]
+    draw_symmetric(noise, scale, dim, slot)
+    for k in range(slot.shape[0]):
+        slot[k] += sums[k]
+        sums[k] = 0.0
+        out[k] = 0.0
+    # Summed up afresh: a running sum with subtractions would drift.
+    for place in range(min(window, segment + 1)):
+        row = memory[place]
+        for k in range(out.shape[0]):
+            out[k] += row[k]
+    return int(window)
+
+
+@kernel
+def release_whole(lattice: Lattice, memory: Floats, segment: int, sums: Floats, noise: Any) -> int:
+    """Release segment number `segment` (0-based) and forget its exact sums; returns the row of `memory` that holds the
+    sum of the last segments.
+
+    Formal guarantee: priced by `LatticeEvent(SegmentsEvent(...))` for one replaced row. Proof: lattice.md.
+    Requires: called once per segment, in order, with the sums of that segment alone; `noise` a tape of discrete
+    Gaussians.
+    """
+    window = memory.shape[0] - 1
+    slot, out = memory[segment % window], memory[window]
+    fill_normals(noise, slot)
+    for k in range(slot.shape[0]):
+        slot[k] += nearest(sums[0, k], sums[1, k])
+        sums[0, k] = 0.0
+        sums[1, k] = 0.0
+        out[k] = 0.0
+    for place in range(min(window, segment + 1)):
+        row = memory[place]
+        for k in range(out.shape[0]):
+            out[k] += row[k]
+    for k in range(out.shape[0]):
+        out[k] = lattice.known[k] + lattice.steps[k] * out[k]
+    return int(window)

@@ -1,0 +1,155 @@
+"""How a linear policy picks an arm from what has been released: rules that cost no privacy.
+
+A rule is a NamedTuple with a kernel for `explore`. It is given the view, the actions on offer and a source of random
+numbers, and never the vault: whatever it does is post-processing, with doubles and with exact noise alike.
+
+    exploration=tacit.explorations.Thompson()        # or the word: exploration="thompson"
+
+A rule that draws more than one uniform number for a choice says how many as `uniforms`; one that draws normal numbers
+says how many for d features as `normals(dim)`, and has a field `deviation`, by which it divides them: the plan sets it
+to the deviation of what the source hands out as normal, which with exact noise is the scale of that noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from tacit import linalg
+from tacit._kernel import implementation, implemented, implements, kernel, verb
+from tacit._types import Floats
+from tacit._validate import known, one_of
+from tacit.core.slate import Slate
+from tacit.errors import BadInput
+from tacit.noise import fill_normals, fill_uniforms
+
+__all__ = ["Optimism", "Thompson", "explore"]
+
+
+@verb
+def explore(exploration: Any, view: Any, slate: Slate, noise: Any) -> int:  # type: ignore[empty-body]
+    """Pick an arm from the view."""
+
+
+class Optimism(NamedTuple):
+    """Score an action by the best it may be: argmax <θ̃, x> + β·‖x‖_{V⁻¹}.
+
+    >>> import tacit
+    >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, exploration=tacit.explorations.Optimism()).exploration
+    'optimism'
+    """
+
+    reach: float = 1.0  # in widths: 1 is the confidence set
+
+
+class Thompson(NamedTuple):
+    """Score an action by a parameter drawn around the estimate; √d widths are one deviation, so that a typical draw
+    lies at the edge of the confidence set.
+
+    >>> import tacit
+    >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, exploration=tacit.explorations.Thompson()).exploration
+    'thompson'
+    """
+
+    deviation: float = 1.0  # of the numbers that the source hands out as normal
+
+    @staticmethod
+    def normals(dim: int) -> int:
+        """Normal numbers that one choice draws."""
+        return dim
+
+
+@implements(explore, Optimism)
+@kernel
+def optimistic_arm(exploration: Optimism, view: Any, slate: Slate, noise: Any) -> int:
+    """argmax <θ̃, x> + β·‖x‖_{V⁻¹}."""
+    linalg.inner_products(view.theta, slate.columns, slate.scores)
+    linalg.whitened_norms(view.whiten, slate.columns, slate.spread, slate.scratch, slate.product)
+    width = exploration.reach * view.width[0]
+    for k in range(slate.scores.shape[0]):
+        slate.scores[k] += width * math.sqrt(slate.spread[k])
+    return first_best(slate.scores)
+
+
+@implements(explore, Thompson)
+@kernel
+def sampled_arm(exploration: Thompson, view: Any, slate: Slate, noise: Any) -> int:
+    """argmax <θ, x> for one θ = θ̃ + (β/√d)·Wᵀz, z standard normal."""
+    dim = view.theta.shape[0]
+    z, theta = slate.scratch[:dim], slate.scratch[dim : 2 * dim]
+    fill_normals(noise, z)
+    scale = view.width[0] / (math.sqrt(dim) * exploration.deviation)
+    for i in range(dim):
+        theta[i] = view.theta[i]
+    for row in range(dim):
+        for i in range(row + 1):
+            theta[i] += scale * view.whiten[row, i] * z[row]
+    linalg.inner_products(theta, slate.columns, slate.scores)
+    return first_best(slate.scores)
+
+
+@kernel
+def first_best(scores: Floats) -> int:
+    """The first maximum: ties are certain in round 1 (all norms are equal), and runs must be comparable."""
+    best, arm = scores[0], 0
+    for k in range(1, scores.shape[0]):
+        if scores[k] > best:
+            best, arm = scores[k], k
+    return arm
+
+
+@kernel
+def uniform_arm(slate: Slate, noise: Any) -> int:
+    """Any arm, evenly: the choice before the first view."""
+    fill_uniforms(noise, slate.scratch[:1])
+    arms = len(slate.scores)
+    return min(int(slate.scratch[0] * arms), arms - 1)
+
+
+# As an option ---------------------------------------------------------------------------------------------------------
+
+#: Rules that have a word.
+WORDS: dict[str, type] = {"optimism": Optimism, "thompson": Thompson}
+
+
+def as_option(value: Any) -> Any:
+    """A rule as a configuration keeps it: its word, where it has one and nothing else to say; else itself. A rule of
+    your own may also come as it travels, {its name: its fields}."""
+    if isinstance(value, dict) and len(value) == 1:
+        kinds = {kind.__name__: kind for kind in implemented(explore)}
+        ((name, fields),) = value.items()
+        value = kinds[known("exploration", name, kinds, see="Import the module that defines it first.")](**fields)
+    for word, kind in WORDS.items():
+        if type(value) is kind and value == kind():
+            return word
+    if not isinstance(value, tuple) or implementation(explore, type(value)) is None:
+        one_of("exploration", value, WORDS, hint="Or give a NamedTuple with a kernel for `explore`.")
+    return value
+
+
+def as_dict(value: Any) -> Any:
+    """An option, ready for JSON."""
+    return value if isinstance(value, str) else {type(value).__name__: value._asdict()}
+
+
+def rule_of(value: Any) -> Any:
+    """The rule behind an option."""
+    return WORDS[value]() if isinstance(value, str) else value
+
+
+def draws_of(rule: Any, dim: int) -> tuple[int, int]:
+    """Normal and uniform numbers that one choice draws at most: one uniform before there is a view."""
+    normals: int = rule.normals(dim) if hasattr(rule, "normals") else 0
+    return normals, max(1, rule.uniforms if hasattr(rule, "uniforms") else 0)
+
+
+def with_deviation(rule: Any, dim: int, deviation: float) -> Any:
+    """The rule for a source whose normal numbers have this deviation."""
+    if hasattr(rule, "deviation"):
+        return rule._replace(deviation=deviation)
+    if deviation != 1.0 and draws_of(rule, dim)[0]:
+        raise BadInput(
+            f"Expected a field `deviation` of {type(rule).__name__}, got none: it draws normal numbers, which with "
+            "exact noise have a deviation that only the plan knows."
+        )
+    return rule

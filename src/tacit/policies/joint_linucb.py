@@ -1,0 +1,633 @@
+"""LinUCB under joint differential privacy: what is promised, what follows from it, and what the card says.
+
+Shariff and Sheffet (2018) release noised sums every round through a binary tree (`calibration="published"`). The same
+guarantee costs far less noise when all nodes are priced as one Gaussian mechanism (`releases="tree"`), less again with
+correlated noise (`releases="toeplitz"`), and least when sums are released at public, geometrically growing times
+(`releases="geometric"`, the default).
+
+The kernels are those of `linear`; how sums are published, and what is proved of it, stands in `counters`. Every exact
+calibration is one formula. A view k is one released (V, ũ); its noise is a symmetric Gaussian matrix of off-diagonal
+standard deviation τ_k and a vector of the same. With R views in all, failure probability α and shift c,
+
+    A = 2√d + 2√ln(8R/α),   g = √d + √(2 ln(4R/α)),   Υ_k = max(A·τ_k, ridge/c),
+    V_k = G + N_k + cΥ_k·I,   ρ_min = (c−1)Υ_k,   ρ_max = (c+1)Υ_k,   γ_k = (g·τ_k/ζ)/√((c−1)Υ_k),
+
+each with probability 1 − α/4R per view; the martingale takes the other α/2. Matrix tail: λ_max of the noise is
+√2·τ-Lipschitz with mean at most 2τ√d, so P(‖N‖ ≥ τ(2√d + x)) ≤ 2e^{−x²/4}; vector tail e^{−x²/2}. Where views do not
+all hold all rows the martingale starts anew with each: view k then spends α_k = 6α/(π²k²) of its own (their sum is α)
+and puts its own ρ_min into the logarithm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tacit import explorations, linalg, releases
+from tacit._arrays import each
+from tacit._types import Floats
+from tacit._validate import flag, one_of, positive, probability, whole
+from tacit.calibrations import NOISES, Exact, Published, refuse_published
+from tacit.core.plan import Draws, Plan
+from tacit.core.policy import Policy
+from tacit.core.settings import fold, option, unfold
+from tacit.counters.counter import (
+    EveryRow,
+    PrefixCounter,
+    lattice_of,
+    lay,
+    noise_offset,
+    refuse_heavy,
+    rows_within,
+    within,
+)
+from tacit.counters.tree import TreeCounter
+from tacit.counters.wishart import SPARE, WishartCounter
+from tacit.errors import BadInput, PrivacyRefusal
+from tacit.estimators.prior import Prior
+from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
+from tacit.mechanisms.binary import levels
+from tacit.policies._options import check_prior, failure_or_default, width_multiplier
+from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
+from tacit.privacy.accountant import theorem_for
+from tacit.privacy.calibrate import Promise, calibrate
+from tacit.privacy.event import Event, PersonEvent, TreeEvent, WishartTreeEvent
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.scope import Protects, Trust, Unit
+from tacit.releases import Geometric, Releases, Toeplitz, Tree
+
+_RELEASES = (Geometric, Toeplitz, Tree)
+_CALIBRATIONS = (Exact, Published)
+#: Whole numbers beyond this are not exact in double precision.
+_MOST_DEGREES = 2.0**53
+
+
+class RegulariserBounds(NamedTuple):
+    """ρ_min·I ⪯ H ⪯ ρ_max·I and ‖h‖_{H⁻¹} ≤ γ, in every view with probability 1 − α/2."""
+
+    rho_min: float
+    rho_max: float
+    gamma: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointLinUCB(Policy):
+    """LinUCB whose choices for *other* people reveal almost nothing of one person's round.
+
+    Formal guarantee: (ε, δ)-joint DP under continual observation for one replaced round (its actions and its reward),
+    or for all rounds of one person (`person_rounds=k`), whatever the later users do: all actions shown in later rounds
+    together are μ-GDP with δ(ε) on the Gaussian curve. It holds for every finite input; inputs outside the declared
+    bounds are clipped before they are summed. A person's own action is not protected from that person.
+
+    `releases="geometric"` (default) updates the view at public times t_{k+1} = ⌈ratio·t_k⌉ and needs no horizon. What
+    it gives up: with contexts chosen *adversarially* a direction first seen inside a segment is not learned until the
+    segment ends, so worst-case regret is linear (at most a share 1 − 1/ratio of the rounds); the √n regret theorem
+    holds for `releases="toeplitz"` and `releases="tree"`, which update every round and need the horizon.
+
+    `calibration="published"` uses the constants of the paper: the card then says what they truly give. Wishart noise
+    exists only so, and its guarantee is the paper's theorem: an upper bound, with no curve behind it.
+    """
+
+    slug: ClassVar[str] = "joint-linucb"
+    summary: ClassVar[str] = "LinUCB under joint DP: a trusted curator, releases with Gaussian noise"
+    trust: ClassVar[Trust] = Trust.JOINT
+    protects: ClassVar[Protects] = Protects.EVERYTHING
+    needs: ClassVar[str] = 'bounds on actions and rewards; a horizon for releases="tree" or "toeplitz"'
+
+    dim: int = option("number of features d")
+    epsilon: float = option("promised epsilon")
+    delta: float = option("promised delta")
+    releases: str | Releases = option(
+        '"geometric" (no horizon needed; not for adversarial contexts), "toeplitz" or "tree" (every round)', "geometric"
+    )
+    noise: str = option('"gaussian", or as published "wishart" or "wishart-unshifted"', "gaussian")
+    calibration: str | Exact | Published = option(
+        '"exact": the least noise that keeps the promise; "published": the constants of the paper (tree only)', "exact"
+    )
+    horizon: int | None = option("number of rounds served at most (required by tree and toeplitz)", None)
+    person_rounds: int | None = option("protect a person with at most so many rounds (default: one round)", None)
+    one_row_per_segment: bool = option(
+        "learn at most one row of a person between two releases: less noise per person (geometric, window)", False
+    )
+    action_norm: float = option("bound L on the norm of an action; longer ones are clipped", 1.0)
+    reward_bound: float = option("bound B on the absolute reward; larger ones are clipped", 1.0)
+    parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
+    noise_level: float | None = option("sub-Gaussian level of the reward noise, sigma (default: reward_bound)", None)
+    failure: float | None = option("failure probability alpha (default: 1/horizon, or 0.001)", None)
+    width: float | str = option('"theory", or a number that multiplies the proved width (no guarantee then)', "theory")
+    shift: float | None = option(
+        "exact: regulariser c > 1 in units of the noise bound (default: 3 geometric, 2 every round)", None
+    )
+    rho_min: float | None = option("published: least eigenvalue the shift leaves (default: the paper's)", None)
+    ridge: float = option("smallest regulariser: what remains as epsilon grows", 1.0)
+    exploration: Any = option(
+        '"optimism", or "thompson": a draw from the view every round, without a theorem', "optimism"
+    )
+    ratio: float | None = option(
+        "geometric: each release time is this multiple of the last (default: 1.01; 1.05 with a window)", None
+    )
+    views: int = option("geometric: how many views can ever be released", 2048)
+    window: int | None = option("geometric: learn from the last so many segments only, for drifting worlds", None)
+    prior: Prior | None = option("sums of public rows to start from: they cost no privacy", None)
+    strict: bool = option("refuse inputs outside the bounds instead of clipping them", False)
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim)
+        Promise(self.epsilon, self.delta)
+        for name in ("action_norm", "reward_bound", "parameter_norm", "ridge"):
+            positive(name, getattr(self, name))
+        if self.noise_level is not None:
+            positive("noise_level", self.noise_level)
+        if self.failure is not None:
+            probability("failure", self.failure)
+        width_multiplier(self.width)
+        if self.person_rounds is not None:
+            whole("person_rounds", self.person_rounds)
+        flag("strict", self.strict)
+        one_of("noise", self.noise, NOISES)
+        object.__setattr__(self, "prior", check_prior(self.prior, self.dim))
+        object.__setattr__(self, "releases", releases.as_option(self.releases))
+        object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
+        unfold(self, "releases", _RELEASES)
+        unfold(self, "calibration", _CALIBRATIONS)
+        self.released.check(self)
+        self.calibrated_by.check(self)
+
+    @classmethod
+    def examples(cls, dim: int) -> tuple[JointLinUCB, ...]:
+        gram = tuple(tuple(40.0 * (i == j) for j in range(dim)) for i in range(dim))
+        prior = Prior(gram, (20.0,) + (0.0,) * (dim - 1), rows=40 * dim)
+        every: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "dim": dim}
+        as_published: dict[str, Any] = {"dim": dim, "releases": "tree", "calibration": "published", "horizon": 1000}
+        return (
+            cls(**every),
+            cls(dim=dim, epsilon=10.0, delta=0.1, ratio=1.5, views=32, exploration="thompson", reward_bound=3.0),
+            cls(**every, releases="tree", horizon=1000),
+            cls(dim=dim, epsilon=0.2, delta=1e-9, releases="tree", horizon=4096, exploration="thompson", shift=3.0),
+            cls(**every, releases="toeplitz", horizon=1000, person_rounds=3),
+            cls(dim=dim, epsilon=10.0, delta=0.1, window=6, ratio=1.3, person_rounds=4, one_row_per_segment=True),
+            cls(dim=dim, epsilon=10.0, delta=0.1, prior=prior, person_rounds=2),
+            cls(**as_published, epsilon=1.0, delta=1e-5),
+            cls(**as_published, epsilon=1.0, delta=0.1, noise="wishart"),
+            cls(**as_published, epsilon=1.0, delta=0.1, noise="wishart-unshifted"),
+        )
+
+    # What was asked for -----------------------------------------------------------------------------------------
+
+    def options(self) -> dict[str, Any]:
+        return {**super().options(), "exploration": explorations.as_dict(self.exploration)}
+
+    @cached_property
+    def released(self) -> Releases:
+        """When sums are released, and how."""
+        if isinstance(self.releases, Releases):
+            return self.releases
+        found: Releases = fold(self, "releases", _RELEASES)
+        return found
+
+    @cached_property
+    def calibrated_by(self) -> Exact | Published:
+        """How the noise is set."""
+        found: Exact | Published = fold(self, "calibration", _CALIBRATIONS)
+        return found
+
+    @property
+    def rows_may_come_late(self) -> bool:
+        # A release every round is priced for one row of a person in each of them; late ones may come together.
+        apart = not self.released.counter().every_row or self.person_rounds in (None, 1)
+        return self.noise == "gaussian" and apart
+
+    @property
+    def promise(self) -> Promise:
+        return Promise(self.epsilon, self.delta)
+
+    @property
+    def calibrated(self) -> str:
+        return self.calibrated_by.word
+
+    @property
+    def unit(self) -> Unit:
+        """Whom the guarantee protects: one round, or one person with at most k of them."""
+        return Unit.round() if self.person_rounds is None else Unit.person(self.person_rounds)
+
+    @property
+    def schedule(self) -> str:
+        """When views are released and what they hold: "geometric", "window", "toeplitz" or "tree"."""
+        return self.released.schedule
+
+    @property
+    def failure_probability(self) -> float:
+        """α: as given, else 1/horizon, else 0.001."""
+        return failure_or_default(self.failure, self.horizon)
+
+    @property
+    def shift_factor(self) -> float:
+        """c: as given, else the schedule's default."""
+        return self.released.counter().shift if self.shift is None else self.shift
+
+    @property
+    def reward_noise_level(self) -> float:
+        """σ: as given, else the reward bound, which is always valid."""
+        return float(self.reward_bound if self.noise_level is None else self.noise_level)
+
+    # What follows from it ---------------------------------------------------------------------------------------
+
+    @property
+    def reward_scale(self) -> float:
+        """ζ = min(1, L/B̃). Rewards larger than actions are scaled down before they are summed, and the released vector
+        is scaled back: less noise in both blocks. The paper does not do it."""
+        return 1.0 if self.calibration == "published" else min(1.0, self.action_norm / self.reward_bound)
+
+    @property
+    def sensitivity(self) -> float:
+        """L̃² = L² + (ζB̃)²: how much one replaced row changes the sums, in units of symmetric noise."""
+        return self.action_norm**2 + (self.reward_scale * self.reward_bound) ** 2
+
+    @property
+    def size(self) -> int:
+        """Of a row of sums: a packed triangle and a vector."""
+        return linalg.packed_size(self.dim) + self.dim
+
+    def plan(self, sampler: str = "float") -> Plan:
+        """One text for both samplers: with exact noise the same counter has its kernels on a lattice, at the price of
+        rounding, and its deviations are raised by what discrete noise is off by."""
+        if self.calibration == "published":
+            refuse_published(sampler, self.calibration, f"{self.slug} ({self.noise} noise)")
+            return _published_gaussian(self) if self.noise == "gaussian" else _published_wishart(self)
+        counter, known = self.released.counter(), self.known_sums()
+
+        def event_at(scale: float) -> Event:
+            return counter.event(scale, self.sensitivity)
+
+        scale = calibrate(self.promise, lambda scale: self.for_unit(event_at(scale)))
+        event, spread = self.for_unit(event_at(scale)), scale * counter.deviations()
+        estimate = self._estimate(counter, spread)
+        every = schedule = counter.schedule(self._first_release(estimate))
+        kernels, sums, steps = counter.in_doubles(scale), known, None
+        if sampler == "secure":
+            rows = rows_within(self.horizon)
+            laid = lay(
+                self.promise,
+                event_at,
+                self.for_unit,
+                rough=scale,
+                sensitivity=self.sensitivity,
+                coordinates=self.size,
+                load=counter.load(within(schedule, rows)),
+            )
+            scale, event, steps = laid.scale, laid.event, laid.steps
+            spread = scale * counter.deviations() + noise_offset(self.dim, laid.step, counter.draws())
+            estimate = self._estimate(counter, spread)
+            every = counter.schedule(self._first_release(estimate))
+            schedule = within(every, rows)
+            refuse_heavy(counter.load(schedule), self.sensitivity / laid.step)
+            # Public rows are no secret, and not in the vault.
+            kernels, sums = counter.on_lattice(lattice_of(self.dim, laid.step, known)), np.zeros((2, self.size))
+        limit, hint = self.released.end(every, sampler == "secure")
+        params = Linear(self._bounds(), schedule, kernels, estimate, self._exploration(1.0 if steps is None else steps))
+        return self._plan(
+            params,
+            event,
+            sums=sums,
+            memory_rows=counter.memory_rows(schedule, sampler == "secure"),
+            scales=counter.scales(scale, spread, schedule),
+            limit=limit,
+            limit_hint=hint,
+            lattice_scale=steps,
+        )
+
+    def _plan(
+        self, params: Linear, event: Event, *, sums: Floats, memory_rows: int, scales: dict[str, float], **rest: Any
+    ) -> Plan:
+        """The plan around these params: empty rooms, the price, what to say on the card."""
+        prior, known = self.prior, self.known_sums()
+        guarantee = Guarantee.priced(
+            event, trust=Trust.JOINT, protects=Protects.EVERYTHING, unit=self.unit, delta=self.delta
+        )
+        one, *others = scales.items()
+        return Plan(
+            params=params,
+            vault=lambda: linear_vault(sums.copy(), memory_rows),
+            view=lambda: empty_view(self.dim) if prior is None else first_view(self.dim, params.estimate, known),
+            report_size=self.dim + REPORTED,
+            event=event,
+            guarantee=guarantee,
+            noise_scale=one[1],
+            noise_scales=dict(others),
+            assumptions=_assumptions(self, rest["limit"]),
+            notes=_notes(self, guarantee),
+            **{"draws": self.draws(), **rest},
+        )
+
+    def for_unit(self, event: Event) -> Event:
+        """The event as the configured unit sees it."""
+        if self.person_rounds is None:
+            return event
+        return PersonEvent(event, rounds=self.person_rounds, one_per_segment=self.one_row_per_segment)
+
+    def known_sums(self) -> Floats:
+        """Packed sums of the prior's public rows; zeros without one."""
+        return np.zeros(self.size) if self.prior is None else self.prior.packed(self.reward_scale)
+
+    def draws(self) -> Draws:
+        """The most numbers that one call draws."""
+        normals, uniforms = explorations.draws_of(self.explorer(), self.dim)
+        return Draws(choose_normals=normals, choose_uniforms=uniforms, learn_normals=self.size)
+
+    def explorer(self) -> Any:
+        """How an arm is picked: a rule of `tacit.explorations`. A subclass may have one of its own."""
+        return explorations.rule_of(self.exploration)
+
+    def _exploration(self, deviation: float) -> Any:
+        """The rule for a source whose normal numbers have this deviation."""
+        return explorations.with_deviation(self.explorer(), self.dim, deviation)
+
+    def _bounds(self) -> Bounds:
+        bound = float(self.reward_bound)
+        return Bounds(float(self.action_norm), -bound, bound, float(self.reward_scale))
+
+    def _first_release(self, estimate: Confidence) -> int:
+        """t_1 = ⌈Υ_1/L²⌉, at least d: before that the matrix would be mostly regulariser, and not worth a release."""
+        return max(self.dim, math.ceil(float(estimate.repair[0]) / self.action_norm**2))
+
+    def _estimate(self, counter: PrefixCounter, spread: Floats) -> Confidence:
+        """The numbers of β for views whose noise has standard deviations τ_k = `spread`."""
+        views, failure = counter.views, self.failure_probability
+        shared = counter.one_martingale
+        alpha: Any = failure if shared else 6 * failure / (math.pi**2 * np.arange(1.0, views + 1) ** 2)
+        bound, low, high, gamma = self._regulariser(spread, (views if shared else 1) / alpha)
+        return self._confidence(
+            failure=alpha,
+            floor=low.min() if shared else low,
+            regulariser=self.shift_factor * bound,
+            repair=bound,
+            bias=self.parameter_norm * np.sqrt(high) + gamma,
+        )
+
+    def _regulariser(self, spread: Floats, share: Any) -> tuple[Floats, Floats, Floats, Floats]:
+        """Υ_k, ρ_min, ρ_max and γ_k; `share` is R/α."""
+        dim, shift = self.dim, self.shift_factor
+        matrix = 2 * math.sqrt(dim) + 2 * np.sqrt(each(math.log, 8 * share))  # A
+        vector = math.sqrt(dim) + np.sqrt(2 * each(math.log, 4 * share))  # g
+        bound = np.maximum(matrix * spread, self.ridge / shift)  # Υ_k
+        low = (shift - 1) * bound
+        return bound, low, (shift + 1) * bound, vector * spread / self.reward_scale / np.sqrt(low)
+
+    def _confidence(self, **numbers: Any) -> Confidence:
+        return confidence_of(
+            self.dim,
+            noise_level=self.reward_noise_level,
+            multiplier=width_multiplier(self.width),
+            unscale=1.0 / self.reward_scale,
+            **numbers,
+        )
+
+    def regulariser_bounds(self) -> RegulariserBounds:
+        """ρ_min, ρ_max and γ of every view: what the regret theorems are made of (releases every round only)."""
+        if self.calibration == "published":
+            return _gaussian_bounds(self) if self.noise == "gaussian" else _wishart_bounds(self)
+        if not self.released.counter().every_row:
+            raise BadInput(
+                f'Expected releases="tree" or "toeplitz", got a {self.schedule} schedule: the regret theorems need '
+                "a view every round, and none is proved for it."
+            )
+        last = list(self.plan().noise_scales.values())[-1]
+        _, low, high, gamma = self._regulariser(np.array([last]), _horizon(self) / self.failure_probability)
+        return RegulariserBounds(float(low[0]), float(high[0]), float(gamma[0]))
+
+
+# As published: its constants, its bounds, and its errata (docs/errata.md) ---------------------------------------------
+
+
+def _published_gaussian(config: JointLinUCB) -> Plan:
+    """Gaussian nodes with the constants of Section 4.2, priced with the paper's own count of m nodes per row."""
+    horizon = _horizon(config)
+    scale, bound = _published_scale(config)
+    low, high, gamma = _gaussian_bounds(config)
+    counter = TreeCounter(horizon)
+    estimate = config._confidence(
+        failure=config.failure_probability,
+        floor=low,
+        regulariser=np.array([low + bound]),
+        repair=np.array([bound]),
+        bias=np.array([config.parameter_norm * math.sqrt(high) + gamma]),
+    )
+    return _published_plan(
+        config,
+        counter.in_doubles(scale),
+        estimate,
+        TreeEvent(scale=scale, sensitivity=config.sensitivity, nodes=_slots(config)),
+        memory_rows=counter.memory_rows(None, lattice=False),
+        scales={"each node": scale, "each view": scale * math.sqrt(_slots(config))},
+    )
+
+
+def _published_plan(config: JointLinUCB, counter: Any, estimate: Confidence, event: Event, **rest: Any) -> Plan:
+    """A view after every row but the last, by these kernels."""
+    schedule = EveryRow(_horizon(config))
+    limit, hint = config.released.end(schedule, lattice=False)
+    params = Linear(config._bounds(), schedule, counter, estimate, config._exploration(1.0))
+    return config._plan(params, event, sums=np.zeros(config.size), limit=limit, limit_hint=hint, **rest)
+
+
+def _published_scale(config: JointLinUCB) -> tuple[float, float]:
+    """s and Υ: s² = 16mL̃⁴ ln(4/δ)²/ε², Υ = s√(2m)·(4√d + 2 ln(2n/α))."""
+    horizon, slots = _horizon(config), _slots(config)
+    scale = 4 * math.sqrt(slots) * config.sensitivity * math.log(4 / config.delta) / config.epsilon
+    tail = math.log(2 * horizon / config.failure_probability)
+    return scale, scale * math.sqrt(2 * slots) * (4 * math.sqrt(config.dim) + 2 * tail)
+
+
+def _gaussian_bounds(config: JointLinUCB) -> RegulariserBounds:
+    """ρ_min = Υ (or as given), ρ_max = ρ_min + 2Υ, γ = s√m·(√d + √(2 ln(2n/α)))/√ρ_min.
+
+    The paper prints Υ⁻¹ for the last factor; ‖h‖_{H⁻¹} ≤ ‖h‖/√ρ_min.
+    """
+    scale, bound = _published_scale(config)
+    low = bound if config.rho_min is None else config.rho_min
+    gamma = scale * math.sqrt(_slots(config)) * _vector_tail(config) / math.sqrt(low)
+    return RegulariserBounds(low, low + 2 * bound, gamma)
+
+
+def _published_wishart(config: JointLinUCB) -> Plan:
+    """Wishart masks with the degrees of freedom of Section 4.1, shifted or not, priced by the paper's theorem."""
+    horizon, slots = _horizon(config), _slots(config)
+    degrees = _degrees(config)
+    counter = WishartCounter(horizon, degrees, slots, config.epsilon, config.delta)
+    event = counter.event(0.0, config.sensitivity)
+    assert isinstance(event, WishartTreeEvent)
+    _refuse_unkept(config, event)
+    low, high, gamma = _wishart_bounds(config)
+    estimate = config._confidence(
+        failure=config.failure_probability,
+        floor=low,
+        regulariser=np.array([low - _unshifted_floor(config)]),
+        repair=np.array([low]),
+        bias=np.array([config.parameter_norm * math.sqrt(high) + gamma]),
+    )
+    return _published_plan(
+        config,
+        counter.in_doubles(float(config.sensitivity)),
+        estimate,
+        event,
+        memory_rows=counter.memory_rows,
+        scales={"each view": config.sensitivity * math.sqrt(slots * degrees)},
+        draws=_wishart_draws(config),
+    )
+
+
+def _refuse_unkept(config: JointLinUCB, event: WishartTreeEvent) -> None:
+    """The paper's constants do not keep every promise: its composition adds up to more for a large ε over few nodes."""
+    theorem = theorem_for(event)
+    if theorem is None or theorem.epsilon > config.epsilon:
+        found = "no theorem" if theorem is None else f"{theorem.epsilon:.4g} by the paper's own composition"
+        raise PrivacyRefusal(
+            f"Expected a Wishart plan that keeps epsilon={config.epsilon:g}, got {found}. Promise a smaller epsilon, "
+            'or use noise="gaussian".'
+        )
+
+
+def _degrees(config: JointLinUCB) -> int:
+    """k = d + 1 + ⌈224·m·ε⁻²·ln(8m/δ)·ln(2/δ)⌉."""
+    slots = _slots(config)
+    tails = math.log(8 * slots / config.delta) * math.log(2 / config.delta)
+    wanted = 224 * slots * tails / config.epsilon**2
+    if wanted > _MOST_DEGREES:
+        raise PrivacyRefusal(
+            f"Expected at most 2**53 degrees of freedom per Wishart node, got {wanted:.3g} for epsilon="
+            f"{config.epsilon:g}: more than can be drawn exactly. Promise a larger epsilon."
+        )
+    return config.dim + 1 + math.ceil(wanted)
+
+
+def _wishart_bounds(config: JointLinUCB) -> RegulariserBounds:
+    """ρ_min, ρ_max and γ, after the shift by −(ρ⁰_min − ρ_min)·I.
+
+    Unshifted, and at a given ρ_min, γ is the proof's own L̃·g·√(ρ⁰_min/ρ_min); at the published shift it is the bound
+    Proposition 9 prints.
+    """
+    norm = math.sqrt(config.sensitivity)  # L̃
+    root, spread, unshifted = _root_degrees(config), _matrix_tail(config), _unshifted_floor(config)
+    if config.noise == "wishart-unshifted":
+        low = unshifted
+    elif config.rho_min is not None:
+        low = config.rho_min
+    else:
+        low = 4 * config.sensitivity * root * spread
+    # ρ⁰_min > 0 needs √(mk) > a; the published shift c > 0 needs √(mk) > 5.83a.
+    if root <= spread or low > unshifted:
+        raise BadInput(
+            f"Expected at most rho_min={unshifted:.6g}, the least eigenvalue that Wishart noise has without a shift, "
+            f"got {low:.6g}. Give a smaller rho_min, or a larger failure probability."
+        )
+    high = low + 4 * config.sensitivity * root * spread
+    if config.noise == "wishart" and config.rho_min is None:
+        gamma = norm * math.sqrt(root * _vector_tail(config))
+    else:
+        gamma = norm * _vector_tail(config) * math.sqrt(unshifted / low)
+    return RegulariserBounds(low, high, gamma)
+
+
+def _unshifted_floor(config: JointLinUCB) -> float:
+    """ρ⁰_min = L̃²(√(mk) − a)²."""
+    return config.sensitivity * (_root_degrees(config) - _matrix_tail(config)) ** 2
+
+
+def _root_degrees(config: JointLinUCB) -> float:
+    """√(mk)."""
+    return math.sqrt(_slots(config) * _degrees(config))
+
+
+def _matrix_tail(config: JointLinUCB) -> float:
+    """a = √d + √(2 ln(8n/α))."""
+    return math.sqrt(config.dim) + math.sqrt(2 * math.log(8 * _horizon(config) / config.failure_probability))
+
+
+def _vector_tail(config: JointLinUCB) -> float:
+    """g = √d + √(2 ln(2n/α))."""
+    return math.sqrt(config.dim) + math.sqrt(2 * math.log(2 * _horizon(config) / config.failure_probability))
+
+
+def _slots(config: JointLinUCB) -> int:
+    """m = 1 + ⌈log2 n⌉ levels, as the paper counts them."""
+    return 1 + levels(_horizon(config))
+
+
+def _wishart_draws(config: JointLinUCB) -> Draws:
+    one = config.draws()
+    return Draws(
+        choose_normals=one.choose_normals,
+        choose_uniforms=one.choose_uniforms,
+        learn_normals=one.learn_normals + SPARE,
+        learn_uniforms=config.dim + SPARE,
+        first_normals=_slots(config) * one.learn_normals,
+        first_uniforms=_slots(config) * config.dim,
+    )
+
+
+def _horizon(config: JointLinUCB) -> int:
+    assert config.horizon is not None
+    return config.horizon
+
+
+# What a plan says of itself on the card -------------------------------------------------------------------------------
+
+
+def _assumptions(config: JointLinUCB, limit: int) -> tuple[str, ...]:
+    """What the guarantee needs, and what it does not."""
+    handling = "refused" if config.strict else "clipped"
+    return (
+        f"Inputs with |x| > {config.action_norm:g} or |reward| > {config.reward_bound:g} are {handling} before they "
+        "are summed, so the guarantee needs no assumption on the data.",
+        "Whether and when a row arrives does not depend on what is in it: a reward that never comes is learned as "
+        "a row of zeros, and a reward counts once.",
+        f"At most {limit:,} rounds; then the learner refuses.",
+        _unit(config),
+    )
+
+
+def _unit(config: JointLinUCB) -> str:
+    if config.person_rounds is None:
+        return "The unit is the round: somebody with several rounds has several times the exposure."
+    spacing = ", and at most one of them between two releases" if config.one_row_per_segment else ""
+    return (
+        f"The unit is the person: at most {config.person_rounds} rows of a person are learned{spacing}; further ones "
+        "are served and learned as zeros. Whoever calls `learn` names the same person by the same id."
+    )
+
+
+def _notes(config: JointLinUCB, guarantee: Guarantee) -> tuple[str, ...]:
+    """What a reader should know besides the promise."""
+    said = []
+    if config.calibration == "published":
+        said += _said_of_published(config, guarantee)
+    said += config.released.notes(config.dim)
+    if config.prior is not None:
+        said.append(
+            f"Warm start from {config.prior.rows:,} rows declared public: they cost nothing and are not protected. The "
+            "width stays proved only if they follow the same parameter and level of noise."
+        )
+    if config.exploration == "thompson":
+        said.append("Thompson exploration costs no privacy and has no regret theorem here.")
+    if config.width != "theory":
+        said.append(f"Width multiplied by {config.width:g}: no guarantee on the confidence set; privacy is unaffected.")
+    if config.noise_level is not None and config.noise_level < config.reward_bound:
+        said.append("noise_level below reward_bound is the user's claim; only the width depends on it.")
+    return tuple(said)
+
+
+def _said_of_published(config: JointLinUCB, guarantee: Guarantee) -> list[str]:
+    if guarantee.mu is None:
+        return [
+            "Published constants with Wishart noise: the claim rests on the paper's quoted theorem for one node, which "
+            "is not proved again here. The true epsilon is not known."
+        ]
+    excess = config.promise.mu / guarantee.mu
+    return [
+        f"Published constants: {excess:.1f} times the noise that the same promise needs. "
+        'calibration="exact" keeps it with the least.'
+    ]

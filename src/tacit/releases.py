@@ -1,0 +1,211 @@
+"""When a linear policy releases its sums, and how: values for the option `releases`.
+
+    releases=tacit.releases.Tree(horizon=10_000)          # or the words: releases="tree", horizon=10_000
+    releases=tacit.releases.Geometric(ratio=1.05, window=10)
+
+Release times are public and follow from the number of rows alone. Each value makes a counter, whose kernels, event and
+proof stand in `tacit.counters`. A value of your own has a word of its own: docs/how-to/add-a-policy.md.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacit._validate import above, flag, known, whole
+from tacit.core.settings import Choice
+from tacit.counters.counter import MOST_ROWS, ROWS_HINT, AtTimes, PrefixCounter
+from tacit.counters.toeplitz import GeometricCounter, ToeplitzCounter
+from tacit.counters.tree import TreeCounter
+from tacit.counters.window import WindowCounter
+from tacit.errors import BadInput
+
+__all__ = ["Geometric", "Releases", "Toeplitz", "Tree"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Releases(Choice, ABC):
+    """When, and by which counter.
+
+    Parameters: `horizon`, the number of rounds served at most.
+    """
+
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.horizon is not None:
+            whole("horizon", self.horizon, low=2, hint="A horizon is the number of rounds to be served.")
+
+    @abstractmethod
+    def counter(self) -> PrefixCounter:
+        """How sums are published."""
+
+    @property
+    def schedule(self) -> str:
+        """What a card calls it."""
+        return self.word
+
+    def end(self, schedule: Any, lattice: bool) -> tuple[int, str]:
+        """How many rows are learned at most, and what to do then."""
+        assert self.horizon is not None
+        return self.horizon, 'start a new epoch (its budget adds) or use releases="geometric", which needs no horizon.'
+
+    def check(self, config: Any) -> None:
+        """Refuse what does not go with it."""
+
+    def notes(self, dim: int) -> tuple[str, ...]:
+        """What a reader of the card should know."""
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Geometric(Releases):
+    """At public times that grow geometrically: the least noise, and no horizon is needed. Not for contexts that are
+    chosen adversarially.
+
+    Parameters: `ratio`, each release time is this multiple of the last (default: 1.01; 1.05 with a window); `views`,
+    how many can ever be released; `window`, learn from the last so many segments only, for drifting worlds;
+    `one_row_per_segment`, learn at most one row of a person between two releases; `horizon`, if the end is known.
+
+    >>> import tacit
+    >>> config = tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, releases=tacit.releases.Geometric(ratio=1.2))
+    >>> config.ratio
+    1.2
+    """
+
+    word: ClassVar[str] = "geometric"
+
+    ratio: float | None = None
+    views: int = 2048
+    window: int | None = None
+    one_row_per_segment: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ratio is not None:
+            above("ratio", self.ratio, 1)
+        whole("views", self.views)
+        if self.window is not None:
+            whole("window", self.window)
+        flag("one_row_per_segment", self.one_row_per_segment)
+
+    @property
+    def release_ratio(self) -> Fraction:
+        """r as an exact fraction: as given, else the default. docs/decisions/0005-shift-and-ratio.md and 0011."""
+        default = 1.01 if self.window is None else 1.05
+        return Fraction(default if self.ratio is None else self.ratio).limit_denominator(10**6)
+
+    @property
+    def schedule(self) -> str:
+        return self.word if self.window is None else "window"
+
+    def counter(self) -> PrefixCounter:
+        if self.window is None:
+            return GeometricCounter(self.release_ratio, self.views)
+        return WindowCounter(self.release_ratio, self.views, self.window)
+
+    def end(self, schedule: AtTimes, lattice: bool) -> tuple[int, str]:
+        last = int(schedule.times[-1])
+        limit = last if self.horizon is None else min(last, self.horizon)
+        if lattice and limit > MOST_ROWS:
+            return MOST_ROWS, ROWS_HINT
+        way_out = "plan for more views." if self.horizon is None else "leave the horizon out."
+        return limit, f"start a new epoch (its budget adds) or {way_out}"
+
+    def check(self, config: Any) -> None:
+        if self.one_row_per_segment and config.person_rounds is None:
+            raise BadInput(
+                "Expected person_rounds with one_row_per_segment, got none. Say how many rounds a person may have."
+            )
+        if self.window is not None and config.prior is not None:
+            raise BadInput(
+                f"Expected no prior with window={self.window!r}, got one: a window forgets, and the prior would not."
+            )
+
+    def notes(self, dim: int) -> tuple[str, ...]:
+        ratio = float(self.release_ratio)
+        said = [
+            "Geometric releases give up adversarially chosen contexts: a direction first seen inside a segment is "
+            f"learned only when it ends (regret up to {1 - 1 / ratio:.1%} of the rounds)."
+        ]
+        if self.window is not None:
+            said.append(
+                f"Only the last {self.window} segments are learned from: about the last {1 - ratio**-self.window:.0%} "
+                "of all rounds so far."
+            )
+            if self.window < 2 * dim:
+                said.append(
+                    f"A window below {2 * dim} segments (twice the number of features) explores too little: about one "
+                    "direction is tried per segment."
+                )
+        return tuple(said)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _EveryRound(Releases):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.horizon is None:
+            raise BadInput(
+                f'Expected a horizon (number of rounds) with releases="{self.word}", got none. '
+                'Give horizon=…, or use releases="geometric", which needs none.'
+            )
+
+    @classmethod
+    def refusal(cls, name: str, option: str, value: object, owner: type[Choice]) -> str:
+        return (
+            f'Expected {option} with {name}="{owner.word}" only, got {name}="{cls.word}", which has a release every '
+            "round and no segments."
+        )
+
+    @property
+    def rounds(self) -> int:
+        """The horizon, which is there."""
+        assert self.horizon is not None
+        return self.horizon
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toeplitz(_EveryRound):
+    """After every round, under correlated noise.
+
+    >>> import tacit
+    >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, releases=tacit.releases.Toeplitz(horizon=100)).horizon
+    100
+    """
+
+    word: ClassVar[str] = "toeplitz"
+
+    def counter(self) -> PrefixCounter:
+        return ToeplitzCounter(self.rounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree(_EveryRound):
+    """After every round, from the nodes of a binary tree.
+
+    >>> import tacit
+    >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, releases=tacit.releases.Tree(horizon=100)).releases
+    'tree'
+    """
+
+    word: ClassVar[str] = "tree"
+
+    def counter(self) -> PrefixCounter:
+        return TreeCounter(self.rounds)
+
+
+def as_option(value: Any) -> Any:
+    """What the option takes: a word, a value, or a value of your own as it travels, {its word: its fields}."""
+    if not (isinstance(value, dict) and len(value) == 1):
+        return value
+    kinds = {kind.word: kind for kind in _kinds(Releases)}  # type: ignore[type-abstract]
+    ((word, fields),) = value.items()
+    return kinds[known("releases", word, kinds, see="Import the module that defines it first.")](**fields)
+
+
+def _kinds(base: type[Releases]) -> list[type[Releases]]:
+    found = [base] if hasattr(base, "word") else []
+    return [*found, *(kind for below in base.__subclasses__() for kind in _kinds(below))]
