@@ -132,7 +132,7 @@ def clip_row(row: Bounds, x: Floats, reward: float, report: Floats, noise: Any) 
     """
     dim = x.shape[0]
     clipped = 0
-    shrink = within_ball(x, dim, row.action_norm)
+    shrink = within_ball(x, dim, row.action_norm) if row.action_norm < math.inf else 1.0
     if shrink * _ROUNDING < 1.0:
         clipped += 1
     for i in range(dim):
