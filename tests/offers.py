@@ -49,7 +49,7 @@ def taken(learner: Learner, actions: Any, arm: int) -> Any:
 
 def some_row(learner: Learner, x: Any) -> Any:
     """This row; or the arm that is being played."""
-    return int(learner._view.arm[0]) if learner.config.fixed_actions is not None else x
+    return int(learner._session.view.arm[0]) if learner.config.fixed_actions is not None else x
 
 
 def row_of(config: Policy, view: Any, x: Any) -> Any:

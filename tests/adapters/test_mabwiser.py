@@ -75,7 +75,7 @@ def test_expectations_are_read_off_the_view_and_never_off_the_vault():
     mab = TacitMAB(config(), NAMES, seed=1)
     mab.fit(decisions(40), rewards(40), contexts(40))
     before = mab.predict_expectations(contexts(5))
-    mab._deployed.learner._vault.sums[:] += 100.0
+    mab._deployed.learner._session.vault.sums[:] += 100.0
     assert mab.predict_expectations(contexts(5)) == before
 
 

@@ -331,8 +331,8 @@ def contents(server: Any) -> dict[str, Any]:
     """Everything a server holds, to the bit."""
     found: dict[str, Any] = {
         f"{room}/{name}": part.tobytes()
-        for room in ("_vault", "_view")
-        for name, part in zip(getattr(server, room)._fields, getattr(server, room), strict=True)
+        for room in ("vault", "view")
+        for name, part in zip(getattr(server._session, room)._fields, getattr(server._session, room), strict=True)
     }
     return {**found, "stage": server.stage, "ids": list(server._order), "taken": set(server._taken)}
 

@@ -112,12 +112,12 @@ def test_noise_from_the_operating_system_is_laid_out_afresh(tmp_path):
     """What lay ready on the old tape is neither in the file nor on the new tape."""
     learner = config().start()
     learner.choose(np.eye(3))
-    old = set(learner._noise.uniforms[~np.isnan(learner._noise.uniforms)].tolist())
+    old = set(learner._session.noise.uniforms[~np.isnan(learner._session.noise.uniforms)].tolist())
     assert len(old) > 100
     assert b"noise/" not in pack(learner)
     restored = resume(learner.checkpoint(tmp_path / "one", KEY), KEY)
     restored.choose(np.eye(3))
-    assert not old & set(restored._noise.uniforms.tolist())
+    assert not old & set(restored._session.noise.uniforms.tolist())
     assert not restored.guarantee.seeded
 
 

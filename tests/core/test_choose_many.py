@@ -36,9 +36,9 @@ def test_the_tape_does_not_grow_with_the_number_of_contexts():
     """Thompson draws at each choice: 5,000 of them from a tape of at most 256, a whole number of calls."""
     policy = config(exploration="thompson")
     learner = practised(policy, seed=None)
-    size = len(learner._noise.normals)
+    size = len(learner._session.noise.normals)
     arms = learner.choose_many(np.broadcast_to(np.eye(3), (5000, 3, 3)))
-    assert len(learner._noise.normals) == size <= 256
+    assert len(learner._session.noise.normals) == size <= 256
     assert set(arms.tolist()) == {0, 1, 2}
     assert learner._served == 5060
 

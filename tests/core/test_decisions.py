@@ -41,7 +41,11 @@ def test_a_reward_is_learned_for_the_action_that_was_taken():
         deciding.reward(decision, 0.5)
         learning.choose(kept)
         learning.learn(kept[decision.arm], 0.5)
-    for a, b in zip((*deciding._vault, *deciding._view), (*learning._vault, *learning._view), strict=True):
+    for a, b in zip(
+        (*deciding._session.vault, *deciding._session.view),
+        (*learning._session.vault, *learning._session.view),
+        strict=True,
+    ):
         assert np.array_equal(a, b)
     assert deciding.pending == 0
     assert deciding.diagnostics().views > 2
@@ -65,10 +69,10 @@ def test_rewards_may_come_late_in_any_order_and_across_releases():
             rows.append(np.append(x, reward))
     assert learner.pending == 50
     assert learner.view.stage[0] > 4
-    assert np.array_equal(learner._vault.sums, twin._vault.sums)
-    assert np.array_equal(learner._view.theta, twin._view.theta)
+    assert np.array_equal(learner._session.vault.sums, twin._session.vault.sums)
+    assert np.array_equal(learner._session.view.theta, twin._session.view.theta)
     table = np.array(rows)
-    np.testing.assert_allclose(learner._vault.sums[6:], table[:, :3].T @ table[:, 3], atol=1e-12)
+    np.testing.assert_allclose(learner._session.vault.sums[6:], table[:, :3].T @ table[:, 3], atol=1e-12)
 
 
 @pytest.mark.parametrize("again", [0.5, -0.5])
@@ -132,10 +136,10 @@ def test_an_expired_decision_is_a_row_of_zeros():
     learner.expire(decision)
     found = learner.diagnostics()
     assert (found.rows, found.expired, found.pending) == (1, 1, 0)
-    assert not learner._vault.sums.any()
+    assert not learner._session.vault.sums.any()
     with pytest.raises(AlreadyClosed):
         learner.reward(decision, 0.5)
-    assert not learner._vault.sums.any()
+    assert not learner._session.vault.sums.any()
 
 
 def test_whether_a_reward_came_does_not_change_the_clock():
@@ -188,12 +192,12 @@ def test_a_person_is_counted_when_the_row_comes_reward_or_not():
     assert learner.diagnostics().people == 0
     learner.expire(decisions[3])
     learner.reward(decisions[0], 1.0)
-    sums = learner._vault.sums.copy()
+    sums = learner._session.vault.sums.copy()
     assert sums.any()
     learner.reward(decisions[1], 1.0)
     learner.expire(decisions[2])
     found = learner.diagnostics()
-    assert np.array_equal(learner._vault.sums, sums)
+    assert np.array_equal(learner._session.vault.sums, sums)
     assert (found.rows, found.people, found.dropped, found.expired) == (4, 1, 2, 2)
 
 
@@ -242,7 +246,7 @@ def test_of_many_threads_with_the_same_reward_exactly_one_counts():
         with ThreadPoolExecutor(4) as pool:
             assert sum(pool.map(work, range(4))) == 1
     assert learner.diagnostics().rows == 20
-    assert learner._vault.sums[[0, 3, 5]].sum() == 20
+    assert learner._session.vault.sums[[0, 3, 5]].sum() == 20
 
 
 def test_closed_decisions_are_not_remembered():

@@ -240,7 +240,7 @@ def served(reports: int):
 def test_a_device_chooses_by_the_view_it_has_seen():
     server = served(60)
     learner = CONFIG.start(seed=1)
-    learner._view = server._view
+    learner._session.view = server._session.view
     device = CONFIG.device()
     before = [device.choose(offered) for offered in actions(40)]
     device.see(server.view_json())
@@ -252,7 +252,7 @@ def test_a_device_chooses_by_the_view_it_has_seen():
 def test_a_view_arrives_with_every_bit():
     server, device = served(10), CONFIG.device()
     device.see(server.view_json())
-    for mine, theirs in zip(device._view, server._view, strict=True):
+    for mine, theirs in zip(device._session.view, server._session.view, strict=True):
         assert (mine.dtype, mine.tobytes()) == (theirs.dtype, theirs.tobytes())
         assert mine.flags.carray
 
@@ -296,10 +296,10 @@ def spoiled(view):
 def test_a_bad_view_is_refused_and_the_device_keeps_the_one_it_has(why):
     server, device = served(5), CONFIG.device()
     device.see(server.view())
-    before = [part.tobytes() for part in device._view]
+    before = [part.tobytes() for part in device._session.view]
     with pytest.raises(BadMessage, match="Expected"):
         device.see(dict(spoiled(server.view()))[why])
-    assert [part.tobytes() for part in device._view] == before
+    assert [part.tobytes() for part in device._session.view] == before
     assert device.report(X, Y)["stage"] == 5
 
 
@@ -424,7 +424,7 @@ def test_device_and_server_apart_give_the_bits_of_a_learner(sends):
         reward = float(offered[arm, 0])
         server.receive(write(device.report(offered[arm], reward)))
         learner.learn(offered[arm], reward)
-    for mine, theirs in zip(server._view, learner.view, strict=True):
+    for mine, theirs in zip(server._session.view, learner.view, strict=True):
         assert mine.tobytes() == theirs.tobytes()
 
 
@@ -432,7 +432,7 @@ def test_device_and_server_apart_give_the_bits_of_a_learner(sends):
 def test_noise_laid_out_for_a_report_is_enough_for_it(config):
     """A tape that has on it what the plan announces, and nothing more, when the report is made."""
     device, draws = config.device(limit=20), config.plan().draws
-    tape = device._noise
+    tape = device._session.noise
     for _ in range(20):
         tape.at[:] = len(tape.normals) - draws.learn_normals, len(tape.uniforms) - draws.learn_uniforms
         tape.normals[len(tape.normals) - draws.learn_normals :] = 0.3

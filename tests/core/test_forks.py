@@ -137,10 +137,10 @@ def test_copies_do_not_share_noise(seed, tmp_path):
 def test_a_twin_that_goes_on_with_the_old_stream_is_caught(tmp_path, monkeypatch):
     """The broken twin: every copy of a seeded learner reads on in the same stream."""
     learner = practised(7)
-    kept = [np.array(part) for part in learner._noise]
+    kept = [np.array(part) for part in learner._session.noise]
     path = learner.checkpoint(tmp_path / "one", KEY)
     first = resume(path, KEY)
-    monkeypatch.setattr(room, "stream", lambda *_: type(learner._noise)(*[part.copy() for part in kept]))
+    monkeypatch.setattr(room, "stream", lambda *_: type(learner._session.noise)(*[part.copy() for part in kept]))
     assert share_noise(first, resume(path, KEY, fork=True))
 
 
@@ -167,8 +167,8 @@ def test_forks_at_different_times_do_not_share_noise(tmp_path):
     late = learner.checkpoint(tmp_path / "late", KEY, keep_running=True)
     one, other = resume(early, KEY, fork=True), resume(late, KEY, fork=True)
     assert one.copies == other.copies == 2
-    assert not np.array_equal(one._noise.state, other._noise.state)
-    assert not np.array_equal(one._noise.state, stream(7, 0, POLICY).state)
+    assert not np.array_equal(one._session.noise.state, other._session.noise.state)
+    assert not np.array_equal(one._session.noise.state, stream(7, 0, POLICY).state)
 
 
 # The books -------------------------------------------------------------------------------------------------------

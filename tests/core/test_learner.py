@@ -27,7 +27,7 @@ def test_inputs_outside_the_bounds_are_clipped_and_counted():
     learner.learn([0, 0, 1.0], -7.0)
     found = learner.diagnostics()
     assert (found.rows, found.clipped_actions, found.clipped_rewards) == (3, 1, 1)
-    sums = learner._vault.sums
+    sums = learner._session.vault.sums
     np.testing.assert_allclose(sums[:6], [4, 0, 0, 1.2**2, 1.2 * 1.6, 1.6**2 + 1])
     np.testing.assert_allclose(sums[6:], [1.0, 0.12, 0.16 - 0.5])
 
@@ -56,7 +56,7 @@ def test_rewards_may_come_late_and_out_of_order():
         learners[0].learn(rows[i], float(rows[i, 0]))
     for i in reversed(range(40)):
         learners[1].learn(rows[i], float(rows[i, 0]))
-    np.testing.assert_allclose(learners[0]._vault.sums, learners[1]._vault.sums)
+    np.testing.assert_allclose(learners[0]._session.vault.sums, learners[1]._session.vault.sums)
 
 
 def test_calls_from_many_threads_lose_nothing():
@@ -73,14 +73,14 @@ def test_calls_from_many_threads_lose_nothing():
     assert learner.diagnostics().rows == 1600
     times = learner.config.plan().params.schedule.times
     assert learner.view.stage[0] == np.searchsorted(times, 1600, side="right")
-    np.testing.assert_allclose(np.trace(np.diag(learner._vault.sums[[0, 3, 5]])), 1600)
+    np.testing.assert_allclose(np.trace(np.diag(learner._session.vault.sums[[0, 3, 5]])), 1600)
 
 
 def test_many_sizes_of_action_sets_do_not_pile_up():
     learner = config().start(seed=1)
     for arms in range(1, 100):
         assert 0 <= learner.choose(np.ones((arms, 3)) / 2) < arms
-    assert len(learner._slates) <= 16
+    assert len(learner._session._slates) <= 16
 
 
 def test_a_learner_says_what_it_is():
@@ -101,7 +101,7 @@ def test_noise_laid_out_for_a_call_is_enough_for_it(policy):
     """The first row, later ones, and choices in between: a tape that runs out raises. And noise beyond what the plan
     announces for one row is never asked for: the tape has no more than that on it when the row comes."""
     learner = policy.start()
-    draws, noise = policy.plan().draws, learner._noise
+    draws, noise = policy.plan().draws, learner._session.noise
     for t in range(40):
         first = t == 0
         normals = draws.learn_normals + (draws.first_normals if first else 0)
@@ -134,4 +134,4 @@ def test_the_age_of_a_view_is_the_rows_learned_since(releases):
         found = learner.diagnostics()
         assert (found.view_age, found.views) == (age, views)
     assert views > 5
-    assert learner._vault.counters[ROWS] == 100
+    assert learner._session.vault.counters[ROWS] == 100

@@ -76,8 +76,8 @@ def test_rows_beyond_the_limit_are_learned_as_zeros():
         counting.learn(row, 0.5, person=f"p{t % 5}")
         learned = t < 10  # the first two rows of each of five persons
         plain.learn(row if learned else np.zeros(3), 0.5 if learned else 0.0, person=f"q{t}")
-    for room_ in ("_vault", "_view"):
-        for a, b in zip(getattr(counting, room_), getattr(plain, room_), strict=True):
+    for room_ in ("vault", "view"):
+        for a, b in zip(getattr(counting._session, room_), getattr(plain._session, room_), strict=True):
             assert np.array_equal(a, b)
     found = counting.diagnostics()
     assert (found.rows, found.people, found.dropped) == (40, 5, 30)
@@ -128,7 +128,7 @@ def test_a_refused_row_does_not_count_for_its_person_and_a_row_of_zeros_does():
         learner.learn(np.zeros(3), 0.0, person="ann")
     learner.learn(np.full(3, 0.5), 0.5, person="ann")
     assert learner.diagnostics().dropped == 1
-    assert not learner._vault.sums.any()
+    assert not learner._session.vault.sums.any()
 
 
 def test_a_spent_horizon_does_not_count_for_anybody():
@@ -167,7 +167,7 @@ def shift_of_one_person(policy, comings: int) -> float:
         for _ in range(comings):
             learner.learn(np.eye(3)[0], reward, person="ann")
         assert learner.view.stage[0] == 0, "all rows must lie in one segment"
-        sums.append(learner._vault.sums.copy())
+        sums.append(learner._session.vault.sums.copy())
     change = (sums[0] - sums[1]) ** 2
     change[[0, 3, 5]] /= 2  # the diagonal has twice the variance
     return math.sqrt(change.sum()) / policy.plan().event.event.scale

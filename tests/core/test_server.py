@@ -66,7 +66,7 @@ def test_a_server_cannot_encode_nor_choose():
         assert implementation(choose, kind) is None
         assert implementation(absorb, kind) is not None
     server = CONFIG.server()
-    assert isinstance(server._params, LocalServerParams)
+    assert isinstance(server._session.params, LocalServerParams)
     server.receive(reports_of(CONFIG, 1)[0])
     assert server.stage == 1
 
@@ -122,7 +122,7 @@ def test_a_view_is_public_and_always_of_the_last_report():
 
 def test_a_view_that_is_not_finite_is_never_published():
     server = CONFIG.server()
-    server._view.width[0] = math.inf
+    server._session.view.width[0] = math.inf
     for way in (server.view, server.view_json):
         with pytest.raises(BadMessage, match="Expected a view of finite numbers, got width with others in it"):
             way()
@@ -199,7 +199,7 @@ def test_numbers_may_be_written_as_whole_ones():
     """A language with one kind of number writes 1.0 as 1."""
     server = CONFIG.server()
     server.receive({**reports_of(CONFIG, 1)[0], "values": [1, 0, -1, 1]})
-    np.testing.assert_array_equal(server._vault.sums[:3], [1.0, 0.0, -1.0])
+    np.testing.assert_array_equal(server._session.vault.sums[:3], [1.0, 0.0, -1.0])
 
 
 def test_counts_must_be_counts():

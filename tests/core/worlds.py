@@ -39,8 +39,8 @@ def contents(learner: Learner) -> dict[str, bytes]:
     """Everything a learner holds, to the bit, noise included."""
     found = {
         f"{room}/{name}": np.array(part).tobytes()
-        for room in ("_vault", "_view", "_noise")
-        for name, part in zip(getattr(learner, room)._fields, getattr(learner, room), strict=True)
+        for room in ("vault", "view", "noise")
+        for name, part in zip(getattr(learner._session, room)._fields, getattr(learner._session, room), strict=True)
     }
     facts = [learner._served, learner._dropped, learner._expired, learner._released_at, learner._copies]
     found["facts"] = repr((facts, learner._moved)).encode()

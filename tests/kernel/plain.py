@@ -41,7 +41,7 @@ def seeded(config: Policy, noise: str) -> Learner:
     if noise == "float":
         return config.start(seed=SEED)
     learner = config.start(noise=noise)
-    learner._noise, learner._seeded = stream(SEED, 0, POLICY), True
+    learner._session.read_from(stream(SEED, 0, POLICY))
     return learner
 
 

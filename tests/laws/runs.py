@@ -51,7 +51,7 @@ def learn_that(learner: Learner, x: Any, reward: Any) -> None:
 
 def contents(learner: Learner) -> list[np.ndarray]:
     """Copies of every array of vault and view."""
-    return [np.array(part) for part in (*learner._vault, *learner._view)]
+    return [np.array(part) for part in (*learner._session.vault, *learner._session.view)]
 
 
 def same(before: list[np.ndarray], after: list[np.ndarray]) -> bool:

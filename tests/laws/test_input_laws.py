@@ -38,7 +38,7 @@ BAD_ROWS = {
 
 def everything(learner) -> list[np.ndarray]:
     """Vault, view and noise."""
-    return [*contents(learner), *(np.array(part) for part in learner._noise)]
+    return [*contents(learner), *(np.array(part) for part in learner._session.noise)]
 
 
 def test_bad_actions_are_refused_and_change_nothing(shown_config):

@@ -110,7 +110,7 @@ def test_choose_cannot_see_the_vault(config):
     for one in (learner, twin):
         play(one, 150, seed=5)
     rng = np.random.default_rng(1)
-    for part in twin._vault:
+    for part in twin._session.vault:
         part[...] = rng.integers(-1000, 1000, part.shape)
     for actions in slates(50, 9, config.dim, seed=2):
         assert ask(learner, actions) == ask(twin, actions)
@@ -339,7 +339,7 @@ def test_rows_are_counted_by_learn_alone(config):
     learner = config.start(seed=1)
     for actions in slates(5, 3, config.dim, seed=1):
         ask(learner, actions)
-    assert learner._vault.counters[ROWS] == 0
+    assert learner._session.vault.counters[ROWS] == 0
     learn(learner, np.zeros(config.dim), 0.0)
     assert learner.diagnostics().rows == 1
 

@@ -291,13 +291,13 @@ def test_choose_cannot_see_the_vault(kind):
     learner, twin = kind.start(noise="secure"), kind.start(noise="secure")
     play(learner, 60, seed=5)
     rng = np.random.default_rng(1)
-    learner._noise.normals[:] = rng.integers(-(2**20), 2**20, len(learner._noise.normals))
-    learner._noise.uniforms[:] = rng.random(len(learner._noise.uniforms))
-    learner._noise.at[:] = 0
-    for ours, theirs in ((learner._view, twin._view), (learner._noise, twin._noise)):
+    learner._session.noise.normals[:] = rng.integers(-(2**20), 2**20, len(learner._session.noise.normals))
+    learner._session.noise.uniforms[:] = rng.random(len(learner._session.noise.uniforms))
+    learner._session.noise.at[:] = 0
+    for ours, theirs in ((learner._session.view, twin._session.view), (learner._session.noise, twin._session.noise)):
         for one, two in zip(ours, theirs, strict=True):
             two[...] = one
-    for part in twin._vault:
+    for part in twin._session.vault:
         part[...] = rng.integers(-1000, 1000, part.shape)
     for actions in slates(20, 9, kind.dim, seed=2):
         assert ask(learner, actions) == ask(twin, actions)
@@ -312,10 +312,10 @@ def test_a_live_learner_draws_what_its_plan_says_and_no_two_views_are_alike(kind
         assert not learner.guarantee.seeded
         assert learner.guarantee == plan_for(kind).guarantee
         for number in range(rows):
-            x = row_of(kind, learner._view, axis(kind, number))
+            x = row_of(kind, learner._session.view, axis(kind, number))
             learner._tick(np.ascontiguousarray(x), 0.25)
         shown.append([*learner.view])
-        laid = learner._noise.normals
+        laid = learner._session.noise.normals
         ready = laid[~np.isnan(laid)]
         assert (ready == np.rint(ready)).all()
     assert shown[0][-1].size == 0 or not same(*shown)

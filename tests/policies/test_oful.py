@@ -73,7 +73,7 @@ def test_it_is_the_algorithm_as_written_down(changes, earlier):
     """
     config = private(horizon=1200 + earlier, **changes)
     learner, params = config.start(seed=SEED), config.plan().params
-    learner._vault.counters[ROWS] = earlier
+    learner._session.vault.counters[ROWS] = earlier
     draws = first_normals(stream(SEED, 0, POLICY), DIM * min(params.most, 200)).reshape(-1, DIM)
     ridge, growth, most = config.regulariser, 1 + config.growth, config.most_views
     weights = np.ones(most) if config.noise_kind == "sum" else root_weights(most)
@@ -444,7 +444,12 @@ def test_choices_come_from_the_played_view_alone():
     for learner in learners:
         for actions in offers[:100]:
             learner.learn(actions[0], 0.5)
-    for part in (learners[1]._view.theta, learners[1]._view.whiten, learners[1]._view.factor, learners[1]._view.width):
+    for part in (
+        learners[1]._session.view.theta,
+        learners[1]._session.view.whiten,
+        learners[1]._session.view.factor,
+        learners[1]._session.view.width,
+    ):
         part[...] = 7.0
     for actions in offers[100:]:
         assert learners[0].choose(actions) == learners[1].choose(actions)

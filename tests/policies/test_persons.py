@@ -185,7 +185,7 @@ def test_the_rows_of_one_person_are_no_more_than_was_priced(name):
     """However often a person comes: at most three rows are learned, and in a segment at most one if so configured."""
     options = MULTIPLIERS[name][0] | {"dim": 2, "epsilon": 50.0, "delta": 0.1, "person_rounds": 3}
     learner = promise(**options).start(seed=1)
-    learned, sums = [], learner._vault.sums
+    learned, sums = [], learner._session.vault.sums
     for _ in range(100):
         stage, dropped = int(learner.view.stage[0]), learner.diagnostics().dropped
         learner.learn([1.0, 0.0], 1.0, person="a")

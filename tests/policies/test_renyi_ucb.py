@@ -118,9 +118,9 @@ def test_by_episodes_the_sequence_of_episodes_has_the_law_of_round_by_round():
         learner = config.start(seed=10**5 + trial)
         luck, ends = np.random.default_rng(trial), []
         for t in range(rounds):
-            arm, stage = learner.choose(), int(learner._view.stage[0])
+            arm, stage = learner.choose(), int(learner._session.view.stage[0])
             learner.learn(arm, float(luck.random() < WORLD.means[arm]))
-            if learner._view.stage[0] > stage:
+            if learner._session.view.stage[0] > stage:
                 ends.append((arm, t + 1))
         return tuple(ends[5:8])
 
@@ -244,7 +244,7 @@ def test_rewards_outside_the_interval_are_clipped_and_counted():
     learner = tacit.RenyiUCB(arms=2, rho=0.5, reward_low=-1.0, reward_high=2.0).start(seed=1)
     for reward in (-5.0, 0.3, 2.0, 7.0):
         learner.learn(1, reward)  # arm 0 is being played: nothing is released
-    assert learner._vault.sums[1] == -1.0 + 0.3 + 2.0 + 2.0
+    assert learner._session.vault.sums[1] == -1.0 + 0.3 + 2.0 + 2.0
     assert learner.diagnostics().clipped_rewards == 2
 
 
@@ -274,8 +274,8 @@ def test_rewards_beyond_a_persons_share_count_as_zero():
     learner = tacit.RenyiUCB(arms=2, rho=0.5, person_rounds=1).start(seed=1)
     learner.learn(1, 1.0, person="a")
     learner.learn(1, 1.0, person="a")
-    assert learner._vault.sums[1] == 1.0
-    assert learner._vault.sizes[1] == 2
+    assert learner._session.vault.sums[1] == 1.0
+    assert learner._session.vault.sizes[1] == 2
     assert learner.diagnostics().dropped == 1
 
 

@@ -140,7 +140,7 @@ def test_without_noise_a_view_is_that_of_the_exact_sums(options):
 def test_rows_beyond_what_a_lattice_holds_are_refused():
     learner = tacit.RenyiUCB(arms=2, rho=0.1).start(noise="secure")
     assert learner._plan.limit == MOST_ROWS
-    learner._vault.counters[0] = MOST_ROWS
+    learner._session.vault.counters[0] = MOST_ROWS
     with pytest.raises(HorizonSpent, match="17,179,869,184 rows are learned; start a new epoch"):
         learner.learn(0, 0.5)
     assert config().plan("secure").limit <= MOST_ROWS
@@ -192,12 +192,12 @@ def test_a_secure_learner_goes_on_from_a_checkpoint_as_one(tmp_path, monkeypatch
     monkeypatch.setattr(room, "_RESUMED", {})
     learner = config(dim=4).start(noise="secure")
     play(learner, 60, seed=1)
-    before = [np.array(part) for part in (*learner._vault, *learner._view)]
+    before = [np.array(part) for part in (*learner._session.vault, *learner._session.view)]
     path = learner.checkpoint(tmp_path / "one", KEY)
     onward = tacit.resume(path, KEY)
-    after = [np.array(part) for part in (*onward._vault, *onward._view)]
+    after = [np.array(part) for part in (*onward._session.vault, *onward._session.view)]
     assert all(np.array_equal(one, two) for one, two in zip(before, after, strict=True))
-    assert np.isnan(onward._noise.normals).all(), "noise that lay ready is never written down"
+    assert np.isnan(onward._session.noise.normals).all(), "noise that lay ready is never written down"
     play(onward, 40, seed=2)
     assert "discrete Gaussian on a lattice (OpenDP)" in onward.card().text()
     fork = tacit.resume(path, KEY, fork=True)

@@ -304,7 +304,7 @@ def test_nothing_gets_out_inside_a_batch():
         after = learner.view
         changed = any(not np.array_equal(*pair) for pair in zip(before, after, strict=True))
         assert changed == (row % BATCH == 0)
-        assert learner._vault.memory[0].any() == (row >= BATCH)
+        assert learner._session.vault.memory[0].any() == (row >= BATCH)
     assert learner.view.stage[0] == 2
 
 

@@ -71,7 +71,7 @@ def test_a_view_holds_the_rows_of_its_window_and_one_draw_per_segment(window, re
         np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-9, atol=1e-9)
         vector = actions[seen].T @ rewards[seen] + shift / config.reward_scale
         np.testing.assert_allclose(expected @ view.theta, vector, rtol=1e-9, atol=1e-9)
-        assert not learner._vault.sums.any()  # what was released is not kept to be released again
+        assert not learner._session.vault.sums.any()  # what was released is not kept to be released again
         before = view
     assert stage == len(params.schedule.times) > window or window == 50
 

@@ -159,25 +159,25 @@ def test_while_noise_is_drawn_only_those_wait_who_need_it(tmp_path, slow):
 def test_what_is_drawn_ahead_is_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(live_module, "_AT_ONCE", 0)
     drawn, read = [], []
-    draw, refill = Live.draw_ahead, Live._refill
+    draw, lay_ahead = Live.draw_ahead, Live._lay_ahead
 
     def draws(self):
         draw(self)
         drawn.append(self._ahead[0].copy())
 
-    def lays(self, normals, uniforms):
+    def lays(self, normals):
         before = self._ahead
-        refill(self, normals, uniforms)
+        lay_ahead(self, normals)
         if before is not None and self._ahead is None:
-            read.append(self._noise.normals.copy())
+            read.append(self._session.noise.normals.copy())
 
     monkeypatch.setattr(Live, "draw_ahead", draws)
-    monkeypatch.setattr(Live, "_refill", lays)
+    monkeypatch.setattr(Live, "_lay_ahead", lays)
 
     async def main():
         async with running(tmp_path / "tacit.db") as engine:
             await engine.create("big", settings.ask("joint-linucb", SECURE, noise="secure"))
-            room = len(engine.find("big").live._noise.normals) // 5  # releases on a tape
+            room = len(engine.find("big").live._session.noise.normals) // 5  # releases on a tape
             for _ in range(3 * room + 2):
                 await bounded(decide(engine, "big"))
             assert len(releases(engine, "big")) == 3 * room + 1

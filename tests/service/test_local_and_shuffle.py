@@ -73,7 +73,9 @@ def report_of(service, name, config, person, **options):
 def same_as(service, path, plain):
     assert service.http.get(f"{path}/view").json() == json.loads(plain.view_json())
     found = service.engine.deployments[path.split("/")[-1]].server
-    for ours, theirs in zip((*found._vault, *found._view), (*plain._vault, *plain._view), strict=True):
+    for ours, theirs in zip(
+        (*found._session.vault, *found._session.view), (*plain._session.vault, *plain._session.view), strict=True
+    ):
         np.testing.assert_array_equal(ours, theirs)
 
 

@@ -105,7 +105,7 @@ def test_http_and_python_decide_the_same_also_across_a_restart(service, name):
     service.decide(name, None, body=_one_more(config))
     for ours, theirs in zip(found.view, learner.view, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    for ours, theirs in zip(found.vault, learner._vault, strict=True):
+    for ours, theirs in zip(found.vault, learner._session.vault, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert service.ask("DELETE", f"/v1/deployments/{name}?confirm={name}").status_code == 204
 

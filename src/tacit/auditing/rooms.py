@@ -1,4 +1,4 @@
-"""All of a learner's state in one piece of memory, so that thousands of runs can begin alike without Python."""
+"""All of a session's state in one piece of memory, so that thousands of runs can begin alike without Python."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 
 from tacit._types import Floats, Ints
-from tacit.core.plan import Plan
+from tacit.core.session import Session
 
 
 @dataclass(frozen=True)
 class Rooms:
-    """Vault, view and report whose arrays are parts of `floats` and `ints`; the first contents of both."""
+    """What vault, view and report of a session are parts of: `floats` and `ints`; the first contents of both."""
 
-    vault: Any
-    view: Any
-    report: Floats
     floats: Floats
     ints: Ints
     first_floats: Floats
@@ -26,40 +23,34 @@ class Rooms:
     places: dict[str, tuple[slice, tuple[int, ...]]]  #: of each array in `shown`, and its shape
 
 
-def rooms_of(plan: Plan) -> Rooms:
-    """Fresh rooms for one thread."""
-    parts = {"vault": plan.vault(), "view": plan.view(), "report": (np.zeros(plan.report_size),)}
-    arrays = [array for part in parts.values() for array in part]
+def rooms_of(session: Session) -> Rooms:
+    """The one piece of memory that a session's arrays are in from now on."""
+    vault, view, report = session.vault, session.view, session.report
+    arrays = [*vault, *view, report]
     floats = np.zeros(sum(array.size for array in arrays if array.dtype == np.float64))
     ints = np.zeros(sum(array.size for array in arrays if array.dtype == np.int64), np.int64)
     if floats.size + ints.size != sum(array.size for array in arrays):
-        raise TypeError(f"Expected vault and view of {type(plan.params).__name__} to hold float64 and int64 only.")
+        raise TypeError(f"Expected vault and view of {type(session.params).__name__} to hold float64 and int64 only.")
     used = {"f": 0, "i": 0}
-    moved: dict[str, Any] = {}
-    shown_from, places = 0, {}
-    for name, part in parts.items():
-        if name == "view":
-            shown_from = used["f"]
-        inner = []
-        for field, array in zip(getattr(part, "_fields", ("report",)), part, strict=True):
-            kind = array.dtype.kind
-            whole: Any = floats if kind == "f" else ints
-            at = used[kind]
-            used[kind] = at + array.size
-            piece = whole[at : at + array.size].reshape(array.shape)
-            piece[...] = array
-            inner.append(piece)
-            if name != "vault" and kind == "f":
-                places[field] = (slice(at - shown_from, at - shown_from + array.size), array.shape)
-        moved[name] = type(part)(*inner) if hasattr(part, "_fields") else inner[0]
-    return Rooms(
-        moved["vault"],
-        moved["view"],
-        moved["report"],
-        floats,
-        ints,
-        floats.copy(),
-        ints.copy(),
-        floats[shown_from:],
-        places,
-    )
+
+    def moved(array: Any) -> Any:
+        """The same numbers in the next free place."""
+        kind = array.dtype.kind
+        whole: Any = floats if kind == "f" else ints
+        at = used[kind]
+        used[kind] = at + array.size
+        piece = whole[at : at + array.size].reshape(array.shape)
+        piece[...] = array
+        return piece
+
+    session.vault = type(vault)(*(moved(array) for array in vault))
+    shown_from, places = used["f"], {}
+    shown = []
+    for name, array in zip((*view._fields, "report"), (*view, report), strict=True):
+        at = used["f"] - shown_from
+        shown.append(moved(array))
+        if array.dtype.kind == "f":
+            places[name] = (slice(at, at + array.size), array.shape)
+    *parts, session.report = shown
+    session.view = type(view)(*parts)
+    return Rooms(floats, ints, floats.copy(), ints.copy(), floats[shown_from:], places)

@@ -22,7 +22,7 @@ from tacit.auditing.attack import Attack
 from tacit.auditing.loop import play
 from tacit.auditing.rooms import rooms_of
 from tacit.core.plan import Plan
-from tacit.core.slate import slate
+from tacit.core.session import Session
 from tacit.noise import stream
 from tacit.noise.tape import tape_of
 
@@ -73,22 +73,23 @@ class Scripted:
         return found[0] if self.reads == 1 else np.concatenate(found, axis=1)
 
     def _once(self, script: Script, runs: int, source: Any) -> Floats:
-        rooms = rooms_of(self.plan)
         _, arms, dim = script.offers.shape
         factors, uniforms = self._tape(len(script.rewards))
         whole = self.plan.lattice_scale is not None
         forced = np.full(len(script.rewards), -1) if script.forced is None else script.forced
         noise = source if len(factors) == 0 else tape_of(np.zeros(len(factors)), np.zeros(uniforms))
+        session = Session(self.plan, dim, source=noise)
+        rooms = rooms_of(session)
         taken = np.zeros((runs, len(self.asked)), np.int64)
         numbers = np.zeros((runs, len(self.watched), len(rooms.shown)))
         play(
-            self.plan.params,
-            rooms.vault,
-            rooms.view,
-            rooms.report,
-            slate(dim, arms),
+            session.params,
+            session.vault,
+            session.view,
+            session.report,
+            session.slate(arms),
             source,
-            noise,
+            session.noise,
             factors,
             whole,
             rooms.floats,

@@ -15,9 +15,10 @@ from threading import Lock
 
 from tacit._validate import flag
 from tacit._version import __version__
-from tacit.core.learner import FORK, Learner
+from tacit.core.learner import Learner
 from tacit.core.round import ROWS
 from tacit.core.sealed import FORMAT, Header, check_key, locked, new_key, seal, unseal, withdraw, write
+from tacit.core.session import FORK
 from tacit.core.state import pack, unpack
 from tacit.errors import BadCheckpoint, BadInput, CheckpointSpent
 from tacit.noise import stream
@@ -101,4 +102,5 @@ def _fork(learner: Learner, uses: int, *, agreed: bool) -> None:
     learner._decisions.turn_key()
     if learner._seed is not None:
         # The rest of the old stream belongs to the first copy: noise of two learners must not be the same.
-        learner._noise = stream(learner._seed, 0, FORK, copies, int(learner._vault.counters[ROWS]))
+        session = learner._session
+        session.read_from(stream(learner._seed, 0, FORK, copies, int(session.vault.counters[ROWS])))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
 from typing import Any, NoReturn
@@ -13,32 +12,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit._kernel import entry, kernel
-from tacit._types import Floats
 from tacit._validate import real, whole
 from tacit.core.contract import contract_of
 from tacit.core.inputs import as_floats, not_finite
-from tacit.core.learner import POLICY
 from tacit.core.policy import Policy
-from tacit.core.round import LARGEST, choose_checked, first_unfit
-from tacit.core.slate import Slate, slate
-from tacit.core.verbs import encode
+from tacit.core.session import Session
 from tacit.errors import BadInput, LimitReached, VaultSealed
-from tacit.noise import Source, refill, stream, tape
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
-
-#: A tape is laid out for at least so many numbers at a time.
-_TAPE = 256
-
-
-@kernel
-def encode_checked(params: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> bool:
-    """`encode`; False, with nothing drawn or written, if any number is not finite."""
-    if not abs(reward) <= LARGEST or first_unfit(x) >= 0:
-        return False
-    encode(params, view, x, reward, report, noise)
-    return True
 
 
 class Device:
@@ -59,29 +40,21 @@ class Device:
         plan = contract.plan
         self._limit = contract.limit if limit is None else whole("limit", limit)
         self._made = whole("made", made, low=0)
-        self._params = plan.params if plan.device is None else plan.device
-        self._view = plan.view()  # seen last; before anybody came, public like the plan
+        self._seed = None if seed is None else whole("seed", seed, low=0)
+        # Its view is the one seen last; before anybody came, public like the plan. With a seed it has the stream that a
+        # learner of this seed has: device and server apart then give its bits.
+        self._session = Session(
+            plan,
+            contract.dim,
+            seed=self._seed,
+            params=plan.device,
+            vault=False,
+            report_size=max(plan.report_size, contract.report.size),
+            slates=1,
+        )
         self._acted: Any = None  # the view that chose last
         self._stage = 0
-        self._report = np.zeros(max(plan.report_size, contract.report.size))
-        draws = plan.draws
-        self._normals, self._uniforms = (
-            draws.learn_normals + draws.first_normals,
-            draws.learn_uniforms + draws.first_uniforms,
-        )
-        self._seed = None if seed is None else whole("seed", seed, low=0)
-        self._noise: Source
-        if self._seed is None:
-            self._noise = tape(
-                max(_TAPE, draws.choose_normals, self._normals), max(_TAPE, draws.choose_uniforms, self._uniforms)
-            )
-        else:
-            # The stream a learner of this seed has: device and server apart then give its bits.
-            self._noise = stream(self._seed, 0, POLICY)
-        self._room: Slate | None = None
         self._lock = Lock()
-        self._choose: Callable[..., int] | None = None  # machine code, found on first use
-        self._encode: Callable[..., bool] | None = None
 
     @property
     def contract(self) -> dict[str, Any]:
@@ -113,7 +86,7 @@ class Device:
         """Go on with this view, as the server wrote it. Whatever is wrong with it, the device keeps the one it has."""
         stage, found = self._contract.read_view(view)
         with self._lock:
-            self._stage, self._view = stage, found
+            self._stage, self._session.view = stage, found
 
     def choose(self, actions: ArrayLike) -> int:
         """The index of the action to take, of `actions` of shape (K, dim). It stays on the device."""
@@ -121,20 +94,11 @@ class Device:
         dim = self._contract.dim
         if rows.ndim != 2 or rows.shape[1] != dim or not len(rows):
             raise BadInput(f"Expected actions of shape (K, {dim}), K >= 1, got {rows.shape}.")
-        draws = self._contract.plan.draws
+        session = self._session
         with self._lock:
-            if self._room is None or len(self._room.scores) != len(rows):
-                self._room = slate(dim, len(rows))
-            if self._seed is None:
-                refill(self._noise, draws.choose_normals, draws.choose_uniforms)
-            arguments = (self._params, self._view, rows, self._room, self._noise)
-            if self._choose is None:
-                self._choose = entry(choose_checked, *arguments)
-            arm = self._choose(*arguments)
-            if arm >= 0:
-                self._acted = self._view
-        if arm < 0:
-            raise not_finite("actions", rows)
+            view = session.view
+            arm = session.choose(view, rows)
+            self._acted = view
         return arm
 
     def report(self, x: ArrayLike, reward: float) -> dict[str, Any]:
@@ -160,18 +124,15 @@ class Device:
                     f"Expected at most {self._limit:,} reports of this device, which are made; its guarantee is priced "
                     "for no more. Go on choosing, or configure a larger limit and accept its price."
                 )
-            if self._seed is None:
-                refill(self._noise, self._normals, self._uniforms)
-            view = self._view if self._acted is None else self._acted
-            arguments = (self._params, view, row, reward, self._report, self._noise)
-            if self._encode is None:
-                self._encode = entry(encode_checked, *arguments)
+            session = self._session
+            view = session.view if self._acted is None else self._acted
+            session.prepare_encode(view, row, reward)
             # Counted first: an interrupt in between leaves a report unsent, and never one uncounted.
             self._made += 1
-            if not self._encode(*arguments):
+            if not session.encode(view, row, reward):
                 self._made -= 1
                 raise not_finite("x and reward", np.append(row, reward))
-            values = self._report[: self._contract.report.size].tolist()
+            values = session.report[: self._contract.report.size].tolist()
             if not all(map(math.isfinite, values)):
                 self._made -= 1
                 raise BadInput(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from threading import Lock
@@ -13,37 +12,20 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit._kernel import entry
 from tacit._types import Floats, Ints
 from tacit._validate import real, whole
 from tacit.core.decisions import Decision, Decisions, Pending
 from tacit.core.inputs import as_arm, as_floats, as_row, as_rows, no_rows, not_finite
 from tacit.core.people import People
 from tacit.core.policy import Policy
-from tacit.core.round import (
-    CLIPPED_ACTIONS,
-    CLIPPED_REWARDS,
-    LARGEST,
-    RELEASED,
-    REPAIRS,
-    ROWS,
-    choose_block,
-    choose_checked,
-    first_unfit,
-    learn_checked,
-)
-from tacit.core.slate import Slate, slate
+from tacit.core.round import CLIPPED_ACTIONS, CLIPPED_REWARDS, LARGEST, RELEASED, REPAIRS, ROWS, first_unfit
+from tacit.core.session import ENVIRONMENT, FORK, POLICY, Session
 from tacit.errors import BadInput, HorizonSpent, Moved, OutOfBounds, VaultSealed
-from tacit.noise import Source, discrete_gaussians, refill, stream, tape
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects
 
-#: A tape is laid out for about so many numbers at a time.
-_TAPE = 256
-
-#: Which stream of a trial is which: `stream(seed, trial, purpose)`.
-ENVIRONMENT, POLICY, FORK = 0, 1, 2
+__all__ = ["ENVIRONMENT", "FORK", "POLICY", "Diagnostics", "Learner"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,34 +62,22 @@ class Learner:
     def __init__(self, config: Policy, *, seed: int | None, noise: str = "float") -> None:
         self._config = config
         self._plan = plan = config.planned(noise)
+        self._limit = plan.limit
         if noise == "secure" and seed is not None:
             raise BadInput(
                 'Expected no seed with noise="secure", got one: a seed is for simulation, and whoever knows it knows '
                 "the noise. Leave one of them out."
             )
         self._law = noise
-        # What lays normals on the tape: in double precision, or whole numbers.
-        self._draw = None if plan.lattice_scale is None else discrete_gaussians(plan.lattice_scale)
-        self._vault = plan.vault()
-        self._view = plan.view()
-        self._report = np.zeros(plan.report_size)
         self._dim: int = config.dim  # type: ignore[attr-defined]
+        self._session = Session(plan, self._dim, seed=seed)
+        self._session.load_sampler()  # here, where it may be refused, and not in the first row
         self._strict: bool = getattr(config, "strict", False)
         self._list = config.fixed_actions  # the actions of every round, where they are always the same
         # What stands for who is not learned from: a row of zeros, or where actions are public the action and no reward.
         public = self._list is not None or config.protects is Protects.REWARDS
         self._nothing = None if public else np.zeros(self._dim)
-        self._noise: Source
-        if seed is None:
-            draws = plan.draws
-            self._noise = tape(
-                tape_room(max(draws.choose_normals, draws.learn_normals + draws.first_normals)),
-                max(_TAPE, draws.choose_uniforms, draws.learn_uniforms + draws.first_uniforms),
-            )
-        else:
-            self._noise = stream(seed, 0, POLICY)
         self._seed = seed
-        self._seeded = seed is not None
         rounds = getattr(config, "person_rounds", None)
         self._people = None if rounds is None else People(rounds, getattr(config, "one_row_per_segment", False))
         self._decisions = Decisions()
@@ -115,11 +85,7 @@ class Learner:
         self._released_at = 0  # rows there were at the last release
         self._copies = 1
         self._moved = False
-        self._slates: dict[int, Slate] = {}
         self._lock = Lock()
-        self._choose: Callable[..., int] | None = None  # machine code, found on first use
-        self._choose_block: Callable[..., None] | None = None
-        self._learn: Callable[..., int] | None = None
 
     # What it is -------------------------------------------------------------------------------------------------
 
@@ -137,20 +103,21 @@ class Learner:
     def guarantee(self) -> Guarantee:
         """What is promised to the people this learner, with all copies it knows of, learns from."""
         guarantee = self._plan.guarantee_for(self._copies)
-        return guarantee.with_seed() if self._seeded else guarantee
+        return guarantee.with_seed() if self._session.seeded else guarantee
 
     def card(self) -> Card:
         """The privacy card of this learner."""
-        return self._config.card(seeded=self._seeded, copies=self._copies, noise=self._law)
+        return self._config.card(seeded=self._session.seeded, copies=self._copies, noise=self._law)
 
     @property
     def view(self) -> Any:
         """A copy of the published view: all that choices depend on, and safe to show."""
         with self._lock:
-            copies = [part.copy() for part in self._view]
+            view = self._session.view
+            copies = [part.copy() for part in view]
         for part in copies:
             part.setflags(write=False)
-        return type(self._view)(*copies)
+        return type(view)(*copies)
 
     @property
     def pending(self) -> int:
@@ -160,13 +127,13 @@ class Learner:
     def diagnostics(self) -> Diagnostics:
         """Counts for the operator's eyes only: they come from the vault and are not private."""
         with self._lock:
-            counters = self._vault.counters
+            counters = self._session.vault.counters
             return Diagnostics(
                 rows=int(counters[ROWS]),
                 clipped_actions=int(counters[CLIPPED_ACTIONS]),
                 clipped_rewards=int(counters[CLIPPED_REWARDS]),
                 repairs=int(counters[REPAIRS]),
-                views=int(self._view.stage[0]),
+                views=int(self._session.view.stage[0]),
                 view_age=int(counters[ROWS]) - self._released_at,
                 pending=len(self._decisions),
                 people=0 if self._people is None else len(self._people),
@@ -179,7 +146,7 @@ class Learner:
     def choose(self, actions: ArrayLike | None = None) -> int:
         """The index of the action to take, of `actions` of shape (K, dim); of a policy over a fixed list, which takes
         none, the index in its list."""
-        rows = self._rows(actions)
+        rows = as_rows(actions, self._dim) if self._list is None else no_rows(actions, self._list)
         with self._lock:
             return self._pick(rows)
 
@@ -204,7 +171,7 @@ class Learner:
         numbers = block.reshape(-1)
         if first_unfit(numbers) >= 0:
             raise not_finite("actions", numbers)
-        plan = self._plan
+        plan, session = self._plan, self._session
         with self._lock:
             self._refuse_moved()
             if plan.limit is not None and self._served + count > plan.limit:
@@ -212,15 +179,7 @@ class Learner:
                     f"Expected at most {_rounds_left(plan.limit - self._served)} of {plan.limit:,}, got {count:,} "
                     f"sets of actions; {plan.limit_hint}"
                 )
-            room = self._slate(offered)
-            for start, stop in self._portions(count):
-                if not self._seeded:
-                    size, draws = stop - start, plan.draws
-                    refill(self._noise, size * draws.choose_normals, size * draws.choose_uniforms, self._draw)
-                arguments = (plan.params, self._view, block[start:stop], room, self._noise, arms[start:stop])
-                if self._choose_block is None:
-                    self._choose_block = entry(choose_block, *arguments)
-                self._choose_block(*arguments)
+            session.choose_block(session.view, block, arms)
             self._served += count
         return arms
 
@@ -234,7 +193,7 @@ class Learner:
         `person` is who it was, where the configuration has `person_rounds`: rows beyond that number, and with
         `one_row_per_segment` a second one between two releases, count as rows of zeros.
         """
-        row = self._row(x)
+        row = as_row(x, self._dim) if self._list is None else as_arm(x, self._list)
         if type(reward) is not float:
             reward = real("reward", reward)
         if self._strict:
@@ -262,7 +221,8 @@ class Learner:
         `person` is who it is for, where the configuration has `person_rounds`. With `strict` all actions must lie
         within the bounds, as any of them may be the one that is learned.
         """
-        rows = np.array(self._rows(actions))  # a copy: what was checked must be what is learned
+        rows = as_rows(actions, self._dim) if self._list is None else no_rows(actions, self._list)
+        rows = rows.copy()  # what was checked must be what is learned
         token = self._token(person)
         if self._strict:
             for row in rows:
@@ -335,21 +295,12 @@ class Learner:
     # One round --------------------------------------------------------------------------------------------------
 
     def _pick(self, rows: Floats) -> int:
-        plan = self._plan
         if self._moved:
             self._refuse_moved()
-        if plan.limit is not None and self._served >= plan.limit:
-            raise HorizonSpent(f"All {plan.limit:,} rounds are served; {plan.limit_hint}")
-        room = self._slates.get(rows.shape[0])
-        if room is None:
-            room = self._slate(rows.shape[0])
-        if not self._seeded:
-            refill(self._noise, plan.draws.choose_normals, plan.draws.choose_uniforms, self._draw)
-        if self._choose is None:
-            self._choose = entry(choose_checked, plan.params, self._view, rows, room, self._noise)
-        arm: int = self._choose(plan.params, self._view, rows, room, self._noise)
-        if arm < 0:
-            raise not_finite("actions", rows)
+        limit, session = self._limit, self._session
+        if limit is not None and self._served >= limit:
+            raise HorizonSpent(f"All {limit:,} rounds are served; {self._plan.limit_hint}")
+        arm = session.choose(session.view, rows)
         self._served += 1
         return arm
 
@@ -360,7 +311,7 @@ class Learner:
         """
         if token is not None:
             assert self._people is not None
-            if not self._people.admit_token(token, int(self._view.stage[0])):
+            if not self._people.admit_token(token, int(self._session.view.stage[0])):
                 self._dropped += 1
                 row, reward = row if self._nothing is None else self._nothing, 0.0
         self._tick(row, reward)
@@ -372,45 +323,13 @@ class Learner:
 
     def _tick(self, row: Floats, reward: float) -> int:
         """One row, whatever is in it: the clock of releases runs on rows alone."""
-        plan = self._plan
-        rows = self._vault.counters.item(ROWS)
-        if self._moved or (plan.limit is not None and rows >= plan.limit):
+        limit, session = self._limit, self._session
+        if self._moved or (limit is not None and session.vault.counters.item(ROWS) >= limit):
             self._refuse_rows(1)
-        if not self._seeded:
-            draws = plan.draws
-            normals, uniforms = draws.learn_normals, draws.learn_uniforms
-            if not rows:
-                normals, uniforms = normals + draws.first_normals, uniforms + draws.first_uniforms
-            refill(self._noise, normals, uniforms, self._draw)
-        arguments = (plan.params, self._vault, self._view, row, reward, self._report, self._noise)
-        if self._learn is None:
-            self._learn = entry(learn_checked, *arguments)
-        outcome = self._learn(*arguments)
+        outcome = session.learn(row, reward)
         if outcome == RELEASED:
-            self._released_at = int(self._vault.counters[ROWS])
+            self._released_at = int(session.vault.counters[ROWS])
         return outcome
-
-    def _slate(self, arms: int) -> Slate:
-        room = self._slates.get(arms)
-        if room is None:
-            # One slate per number of actions, but not without bound.
-            if len(self._slates) >= 16:
-                self._slates.clear()
-            room = self._slates[arms] = slate(self._dim, arms)
-        return room
-
-    def _portions(self, count: int) -> list[tuple[int, int]]:
-        """Stretches of rounds whose noise fits the tape: it does not grow with the number of rounds asked for."""
-        size = max(count, 1)
-        if not self._seeded:
-            draws = self._plan.draws
-            for room, each in (
-                (len(self._noise.normals), draws.choose_normals),
-                (len(self._noise.uniforms), draws.choose_uniforms),
-            ):
-                if each > 0:
-                    size = min(size, room // each)
-        return [(start, min(start + size, count)) for start in range(0, count, size)]
 
     # What is refused --------------------------------------------------------------------------------------------
 
@@ -424,10 +343,10 @@ class Learner:
     def _refuse_rows(self, rows: int) -> None:
         """Unless so many more rows may be learned."""
         self._refuse_moved()
-        limit = self._plan.limit
+        limit = self._limit
         if limit is None:
             return
-        left = limit - self._vault.counters.item(ROWS)
+        left = limit - self._session.vault.counters.item(ROWS)
         if left >= rows:
             return
         if left <= 0:
@@ -451,12 +370,6 @@ class Learner:
             )
         return None
 
-    def _rows(self, actions: ArrayLike | None) -> Floats:
-        return as_rows(actions, self._dim) if self._list is None else no_rows(actions, self._list)
-
-    def _row(self, x: ArrayLike) -> Floats:
-        return as_row(x, self._dim) if self._list is None else as_arm(x, self._list)
-
     def _refuse_long(self, row: Floats) -> None:
         norm = self._config.action_norm  # type: ignore[attr-defined]
         if math.hypot(*row.tolist()) > norm * (1 + 1e-9):
@@ -469,7 +382,7 @@ class Learner:
 
     def __repr__(self) -> str:
         state = ", moved to a checkpoint" if self._moved else ""
-        return f"<Learner of {self._config!r}: {int(self._view.stage[0]):,} views released{state}>"
+        return f"<Learner of {self._config!r}: {int(self._session.view.stage[0]):,} views released{state}>"
 
     def __reduce__(self) -> NoReturn:
         raise VaultSealed(
@@ -482,11 +395,6 @@ class Learner:
 
     def __copy__(self) -> NoReturn:
         self.__reduce__()
-
-
-def tape_room(normals: int) -> int:
-    """So many whole calls that there is nothing left over to be thrown away: discrete noise takes 14 µs a number."""
-    return normals * max(1, _TAPE // normals) if normals else _TAPE
 
 
 def _rounds_left(count: int) -> str:

@@ -99,6 +99,22 @@ def absorb_checked(params: Any, vault: Any, view: Any, x: Floats, reward: float,
 
 
 @kernel
+def encode_checked(params: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> bool:
+    """`encode`; False, with nothing drawn or written, if any number is not finite."""
+    if not abs(reward) <= LARGEST or first_unfit(x) >= 0:
+        return False
+    encode(params, view, x, reward, report, noise)
+    return True
+
+
+@kernel
+def take(params: Any, vault: Any, view: Any, report: Floats, noise: Any) -> None:
+    """One report, already noised: summed, and released if its time has come. `learn_round` without `encode`."""
+    absorb(params, vault, report)
+    release(params, vault, view, noise)
+
+
+@kernel
 def tick_checked(params: Any, vault: Any, view: Any, noise: Any) -> int:
     """The clock of releases goes on by one, whatever has come or not; says whether a view was released."""
     vault.counters[ROWS] += 1

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from threading import Lock
 from typing import Any, NoReturn
 
 import numpy as np
 
-from tacit._kernel import entry, kernel
 from tacit._types import Floats
 from tacit._validate import whole
 from tacit.core.contract import contract_of
 from tacit.core.messages import write
 from tacit.core.policy import Policy
-from tacit.core.verbs import absorb, release
+from tacit.core.session import Session
 from tacit.errors import BadInput, BadMessage, HorizonSpent, RepeatedReport, StaleReport, VaultSealed
 from tacit.noise import tape
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
-
-
-@kernel
-def take(params: Any, vault: Any, view: Any, report: Floats, noise: Any) -> None:
-    """One report, already noised: summed, and released if its time has come. `learn_round` without `encode`."""
-    absorb(params, vault, report)
-    release(params, vault, view, noise)
 
 
 class Server:
@@ -54,17 +46,14 @@ class Server:
         self._contract = contract = contract_of(config)
         plan = contract.plan
         self._memory = whole("memory", memory)
-        self._params = plan.params if plan.server is None else plan.server
-        self._vault = plan.vault()
-        self._view = plan.view()
-        self._state = [*_arrays(self._vault), *_arrays(self._view)]
-        self._nothing = tape(0, 0)  # a kernel needs a source; this one has nothing on it and never will
+        # A kernel needs a source; this one has nothing on it and never will.
+        self._session = session = Session(plan, contract.dim, source=tape(0, 0), params=plan.server, report_size=0)
+        self._state = [*_arrays(session.vault), *_arrays(session.view)]
         self._stage = 0
         self._order: deque[bytes] = deque()  # ids of the last reports, oldest first
         self._taken: set[bytes] = set()  # the same, to be found
         self._text: str | None = None  # the view of this stage as JSON
         self._lock = Lock()
-        self._take: Callable[..., None] | None = None  # machine code, found on first use
 
     @property
     def config(self) -> Policy:
@@ -89,13 +78,13 @@ class Server:
     def view(self) -> dict[str, Any]:
         """The message that devices `see`. Public."""
         with self._lock:
-            return self._contract.view_message(self._stage, self._view)
+            return self._contract.view_message(self._stage, self._session.view)
 
     def view_json(self) -> str:
         """The same as text, written once per stage."""
         with self._lock:
             if self._text is None:
-                self._text = write(self._contract.view_message(self._stage, self._view))
+                self._text = write(self._contract.view_message(self._stage, self._session.view))
             return self._text
 
     def receive(self, report: dict[str, Any] | str | bytes) -> None:
@@ -141,10 +130,7 @@ class Server:
         before = [part.copy() for part in self._state]
         try:
             for row in rows:
-                arguments = (self._params, self._vault, self._view, row, self._nothing)
-                if self._take is None:
-                    self._take = entry(take, *arguments)
-                self._take(*arguments)
+                self._session.take(row)
         except BaseException:
             for part, copy in zip(self._state, before, strict=True):
                 part[...] = copy

@@ -31,7 +31,7 @@ _CLOSE = 1e-9
 
 def pack(learner: Learner) -> bytes:
     """The learner's state."""
-    config, people = learner._config, learner._people
+    config, people, session = learner._config, learner._people, learner._session
     facts = {
         "module": _home(type(config)),
         "class": type(config).__qualname__,
@@ -62,9 +62,9 @@ def pack(learner: Learner) -> bytes:
         )
     arrays = {
         "facts": np.frombuffer(text.encode(), np.uint8),
-        **leaves("vault", learner._vault),
-        **leaves("view", learner._view),
-        **(leaves("noise", learner._noise) if learner._seeded else {}),
+        **leaves("vault", session.vault),
+        **leaves("view", session.view),
+        **(leaves("noise", session.noise) if session.seeded else {}),
         **_under("decisions", learner._decisions.arrays(learner._dim)),
         **(_under("people", people.arrays()) if people is not None else {}),
     }
@@ -79,16 +79,16 @@ def unpack(payload: bytes) -> Learner:
         arrays: Arrays = {name: file[name] for name in file.files}
     facts = json.loads(arrays["facts"].tobytes())
     learner = Learner(_config(facts), seed=facts["seed"], noise=facts.get("noise", "float"))
-    plan = learner._plan
+    plan, session = learner._plan, learner._session
     if not same(json.loads(json.dumps(plan.event.to_dict())), facts["event"]) or clock_of(plan) != facts["clock"]:
         raise BadCheckpoint(
             "Expected the noise this version of tacit plans for the configuration, got a checkpoint that was planned "
             "otherwise. Resume it with the version that wrote it: its header names it."
         )
-    fill("vault", learner._vault, arrays)
-    fill("view", learner._view, arrays)
-    if learner._seeded:
-        fill("noise", learner._noise, arrays)
+    fill("vault", session.vault, arrays)
+    fill("view", session.view, arrays)
+    if session.seeded:
+        fill("noise", session.noise, arrays)
     learner._decisions = Decisions.from_arrays(_below("decisions", arrays))
     if learner._people is not None:
         learner._people = People.from_arrays(

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from tacit._types import Floats
 from tacit.core.functions import FunctionPolicy
-from tacit.core.learner import ENVIRONMENT
+from tacit.core.session import ENVIRONMENT
 from tacit.core.settings import Settings
 from tacit.errors import BadInput
 from tacit.kernels import Box, Kernel

@@ -6,16 +6,13 @@ nobody gets what was chosen. So the verb is called here on a copy of the view.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tacit._kernel import entry
 from tacit._types import Floats, Ints
 from tacit.core.policy import Policy
-from tacit.core.round import choose_block
-from tacit.core.slate import slate
+from tacit.core.session import Session
 from tacit.noise import stream
 from tacit.replaying.log import Log
 
@@ -29,12 +26,9 @@ class Chooser:
     def __init__(self, config: Policy, log: Log, seed: int, run: int) -> None:
         plan = config.plan()
         self.limit = plan.limit
-        self._params = plan.params
         self._list = config.fixed_actions
         self._log = log
-        self._slate = slate(log.dim, log.arms)
-        self._noise = stream(seed, run, CHOICES)
-        self._code: Callable[..., None] | None = None  # machine code, found on first use
+        self._session = Session(plan, log.dim, source=stream(seed, run, CHOICES), vault=False, report_size=0)
 
     def choose(self, view: Any, rows: Ints) -> Ints:
         """The arm for each of these rows, at this view."""
@@ -43,10 +37,7 @@ class Chooser:
     def choose_of(self, view: Any, block: Floats) -> Ints:
         """The arm for each of these sets of actions, of shape (m, K, d)."""
         chosen = np.zeros(len(block), np.int64)
-        arguments = (self._params, writable(view), block, self._slate, self._noise, chosen)
-        if self._code is None:
-            self._code = entry(choose_block, *arguments)
-        self._code(*arguments)
+        self._session.choose_block(writable(view), block, chosen)
         return chosen
 
     def _offers(self, rows: Ints) -> Floats:

@@ -41,14 +41,15 @@ class Reporting(Standing):
     # Reading and writing ------------------------------------------------------------------------------------------
 
     def _parts(self) -> dict[str, Any]:
-        return {"vault": self.server._vault, "view": self.server._view}
+        return {"vault": self.server._session.vault, "view": self.server._session.view}
 
     def read(self) -> None:
         row = self.store.deployment(self.uid)
         if row is None:
             raise StoreRefused(f"Expected the deployment {self.name} in the store, got none: it was deleted.")
         server = Server(self.config, memory=MEMORY)
-        server._stage, server._take = row.made, self.server._take
+        server._stage = row.made
+        server._session.share_code(self.server._session)
         self.server = server
         stored = {name: self.sealer.open(name.encode(), data) for name, data in self.store.leaves(self.uid).items()}
         for part, target in self._parts().items():
@@ -98,7 +99,7 @@ class Reporting(Standing):
         """Find or compile the machine code, on arrays of its own."""
         twin = Server(self.config, memory=1)
         twin._learn(np.zeros(self.contract.report.size))
-        self.server._take = twin._take
+        self.server._session.share_code(twin._session)
 
     # Reports ------------------------------------------------------------------------------------------------------
 

@@ -21,9 +21,9 @@ from tqdm import tqdm
 
 from tacit._types import Floats, Ints
 from tacit._validate import one_of, whole
-from tacit.core.learner import ENVIRONMENT, POLICY
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
+from tacit.core.session import ENVIRONMENT, POLICY, Session
 from tacit.environments import Environment, refuse_other_world
 from tacit.errors import BadInput, HorizonSpent, Interrupted
 from tacit.noise import stream
@@ -300,8 +300,7 @@ def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: B
     plan, environment, seed = one.plan, one.job.environment, one.job.seed
     world_stream = stream(seed, trial, ENVIRONMENT)
     world = environment.start(world_stream)
-    noise = stream(seed, trial, POLICY)
-    vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
+    session = Session(plan, environment.features, source=stream(seed, trial, POLICY))
     curve, clock, total = np.zeros(len(one.marks)), np.zeros(2, np.int64), np.zeros(1)
     # One mark more, never reached: the loop compares with the next mark after the last one has passed.
     marks = np.append(one.marks, -1)
@@ -309,11 +308,11 @@ def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: B
 
     def by_rounds(portion: int) -> None:
         run(
-            plan.params,
-            vault,
-            view,
-            report,
-            noise,
+            session.params,
+            session.vault,
+            session.view,
+            session.report,
+            session.noise,
             world.params,
             world.slate,
             world.means,
@@ -328,10 +327,10 @@ def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: B
 
     def by_episodes(portion: int) -> None:
         run_episodes(
-            plan.params,
-            vault,
-            view,
-            noise,
+            session.params,
+            session.vault,
+            session.view,
+            session.noise,
             world.params,
             world.means,
             world_stream,
@@ -353,7 +352,7 @@ def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: B
         spent, done = time.perf_counter() - before, int(clock[0]) - done
         bar.update(done)
         if clock[0] >= rounds:
-            return _Finished(trial, curve, vault.counters, began, time.perf_counter())
+            return _Finished(trial, curve, session.vault.counters, began, time.perf_counter())
         # By rounds a portion is rounds, and by episodes it is episodes: either way so many steps.
         pace = portion / max(spent, 1e-9)
         left = rounds - int(clock[0])

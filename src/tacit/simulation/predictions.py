@@ -22,7 +22,7 @@ from tqdm import tqdm
 from tacit._types import Floats
 from tacit._validate import whole
 from tacit.core.functions import FunctionLearner, FunctionPolicy
-from tacit.core.learner import POLICY
+from tacit.core.session import POLICY
 from tacit.environments.functions import (
     ACTIONS,
     CONTEXTS,

@@ -1,0 +1,82 @@
+"""The state that learners, devices, servers and the service share the text of, and never the contents."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.core.session import POLICY, Session
+from tacit.errors import VaultSealed
+from tacit.noise import stream, tape
+
+CONFIG = tacit.JointLinUCB(dim=3, epsilon=1.0, delta=1e-6)
+ROW = np.full(3, 0.25)
+
+
+def session(**options):
+    return Session(CONFIG.plan(), 3, **options)
+
+
+@pytest.mark.parametrize("leave", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_session_stays_where_it_is(leave):
+    with pytest.raises(VaultSealed):
+        leave(session())
+
+
+def test_what_is_printed_of_a_session_says_nothing():
+    one = session()
+    one.learn(ROW, 0.5)
+    assert not any(character.isdigit() for character in repr(one).split(" at ")[0])
+
+
+def test_sessions_share_neither_sums_nor_noise():
+    one, other = session(), session()
+    one.learn(ROW, 0.5)
+    assert one.vault.sums.any()
+    assert not other.vault.sums.any()
+    assert np.isnan(other.noise.normals).all(), "a tape is empty until it is needed"
+    other.learn(ROW, 0.5)
+    assert not set(one.noise.normals) & set(other.noise.normals)
+
+
+def test_machine_code_is_shared_without_what_it_works_on():
+    one, other = session(seed=1), session(seed=1)
+    one.learn(ROW, 0.5)
+    other.share_code(one)
+    assert not other.vault.sums.any()
+    other.learn(ROW, 0.5)
+    for ours, theirs in zip(
+        (*one.vault, *one.view, *one.noise), (*other.vault, *other.view, *other.noise), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_source_tells_whether_it_is_ever_refilled():
+    one = session()
+    assert not one.seeded
+    one.read_from(stream(1, 0, POLICY))
+    assert one.seeded
+    before = one.noise.state.copy()
+    one.learn(ROW, 0.5)  # a stream is not laid out, which would raise
+    assert before.shape == one.noise.state.shape
+
+
+def test_nothing_is_laid_out_for_a_report_that_is_taken():
+    config = tacit.LocalLinUCB(dim=3, epsilon=1.0, delta=1e-6, horizon=100)
+    plan = config.plan()
+    one = Session(plan, 3, source=tape(0, 0), params=plan.server, report_size=0)
+    one.take(np.zeros(plan.report.size))
+    assert len(one.noise.normals) == len(one.noise.uniforms) == 0
+
+
+def test_a_device_has_no_vault():
+    assert tacit.LocalLinUCB(dim=3, epsilon=1.0, delta=1e-6, horizon=100).device()._session.vault is None
+
+
+def test_slates_are_kept_within_a_bound():
+    one = session(seed=1, slates=3)
+    for arms in range(1, 20):
+        one.choose(one.view, np.zeros((arms, 3)))
+        assert len(one._slates) <= 3
