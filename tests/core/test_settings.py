@@ -75,3 +75,44 @@ def test_objects_show_themselves_in_a_notebook():
         assert f"<strong>{title}</strong>" in shown._repr_html_()
     assert result.to_pandas().equals(result.frame())
     assert hasattr(tacit.Audit, "_repr_html_")
+
+
+# What may be asked of every policy -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("config", EXAMPLES, ids=name_of)
+def test_a_policy_answers_what_it_has_no_option_for(config):
+    assert config.dim > 0
+    for name, otherwise in (
+        ("strict", False),
+        ("person_rounds", None),
+        ("one_row_per_segment", False),
+        ("views", None),
+    ):
+        assert config.has_option(name) == (name in config.options())
+        assert getattr(config, name) == config.options().get(name, otherwise)
+
+
+def test_what_is_declared_for_all_is_an_option_of_none():
+    assert "strict" not in tacit.LinUCB(dim=3).to_dict()
+    with pytest.raises(UnknownName, match="strict"):
+        tacit.LinUCB.from_dict({"policy": "linucb", "dim": 3, "strict": True})
+
+
+def test_an_option_without_a_default_must_be_given_whatever_is_declared_for_all():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Careful(tacit.LinUCB):
+        strict: bool
+        person_rounds: int = 7
+
+    with pytest.raises(TypeError, match="strict"):
+        Careful(dim=3)
+    found = Careful(dim=3, strict=True)
+    assert (found.strict, found.person_rounds) == (True, 7)
+
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class More(Careful):
+        strict: bool
+
+    with pytest.raises(TypeError, match="strict"):
+        More(dim=3)

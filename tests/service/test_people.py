@@ -27,7 +27,7 @@ def learned(monkeypatch):
     learn = Live.learn
 
     def told(self, row, value):
-        if self._seed is None:  # not the twin that the machine code is compiled with
+        if not self._session.seeded:  # not the twin that the machine code is compiled with
             found.append((tuple(row), value))
         return learn(self, row, value)
 

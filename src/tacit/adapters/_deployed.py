@@ -27,7 +27,7 @@ class Deployed:
                 f"{type(config).__name__}."
             )
         self.config = config
-        self.counts_people = getattr(config, "person_rounds", None) is not None
+        self.counts_people = config.person_rounds is not None
         self.served = 0  # rounds of the learner at work
         plan = config.plan()
         self._limit, self._hint = plan.limit, plan.limit_hint

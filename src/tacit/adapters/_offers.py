@@ -25,8 +25,8 @@ class Offers:
         self.arms = arms
         self.listed = config.fixed_actions is not None
         self.features = 0
-        self._norm: float | None = getattr(config, "action_norm", None) if getattr(config, "strict", False) else None
-        dim: int = config.dim  # type: ignore[attr-defined]
+        self._norm = config.action_norm if config.strict else None
+        dim = config.dim
         if config.fixed_actions is not None:
             if len(config.fixed_actions) != arms:
                 raise BadInput(

@@ -146,7 +146,7 @@ class TacitMAB:
         else:
             self._offers.refuse_contexts(contexts)
         people = self._people(persons, len(places))
-        if getattr(self.config, "strict", False):
+        if self.config.strict:
             self._refuse_large(earned)
         self._deployed.refuse_rows(len(places), afresh=afresh)
         return places, earned, found, people
@@ -180,7 +180,7 @@ class TacitMAB:
         return found
 
     def _refuse_large(self, rewards: Floats) -> None:
-        bound: float = self.config.reward_bound  # type: ignore[attr-defined]
+        bound = self.config.reward_bound
         if np.any(np.abs(rewards) > bound):
             raise OutOfBounds(f"Expected |reward| <= {bound:g} (strict), got one above it. Rescale rewards.")
 

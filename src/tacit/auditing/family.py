@@ -27,10 +27,11 @@ class Family:
 
     def shrunk(self, config: Any) -> tuple[Any, dict[str, tuple[int, int]]]:
         """The small form of a configuration, and what is smaller in it: how long it runs, never what it promises."""
-        wanted = self.small(type(config), config.options())
+        options = config.options()
+        wanted = self.small(type(config), options)
         changes = {}
         for name in _LENGTHS:
-            value, now = wanted.get(name), getattr(config, name, None)
+            value, now = wanted.get(name), options.get(name)
             if value is not None and now is not None and now > value:
                 changes[name] = (now, value)
         return replace(config, **{name: value for name, (_, value) in changes.items()}), changes

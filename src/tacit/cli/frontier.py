@@ -102,14 +102,15 @@ def _log(parsed: argparse.Namespace, common: dict[str, str], kinds: list[Any]) -
 
 def _line(name: str, place: Any) -> Any:
     """The policy without privacy that `--against` names, in the shape of the place."""
+    from tacit.environments import Environment
     from tacit.policies.catalogue import policy
 
     slug, _, options = name.partition(":")
     kind = policy(slug)
     settings = read_settings([], options.split(",") if options else [])
     refuse_unknown(settings, kind)
-    dim = getattr(place, "features", None) or getattr(place, "dim", None)
-    shape = {"dim": str(dim)} if dim is not None and "dim" in fields(kind) else {}
+    dim = place.features if isinstance(place, Environment) else place.dim
+    shape = {"dim": str(dim)} if kind.has_option("dim") else {}
     return build(kind, {**shape, **settings}, f"`tacit policies {slug}` lists the options.")
 
 

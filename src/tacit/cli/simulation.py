@@ -59,7 +59,8 @@ def compare(parsed: argparse.Namespace, rest: list[str]) -> int:
     results = []
     for label, config in asked:
         # Widths are comparable only at the same failure probability: the paper's 1/n, unless one was given.
-        fair = config if getattr(config, "failure", 0.0) is not None else _with_failure(config, 1 / parsed.rounds)
+        unsaid = config.has_option("failure") and config.failure is None
+        fair = _with_failure(config, 1 / parsed.rounds) if unsaid else config
         results.append(_simulate(parsed, world, label, fair))
         if results[-1].interrupted:
             break

@@ -102,7 +102,7 @@ def _live(config: Any) -> None:
     import numpy as np
 
     learner = config.start()
-    who = {"person": "somebody"} if getattr(config, "person_rounds", None) else {}
+    who = {"person": "somebody"} if config.person_rounds else {}
     if config.fixed_actions is not None:
         learner.learn(learner.choose(), 0.5, **who)
         return

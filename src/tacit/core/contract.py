@@ -93,8 +93,7 @@ class Contract:
 
     @cached_property
     def dim(self) -> int:
-        found: int = self.config.dim  # type: ignore[attr-defined]
-        return found
+        return self.config.dim
 
     @cached_property
     def radius(self) -> float:
@@ -267,7 +266,7 @@ def _contract_of(config: Policy) -> Contract:
             f"Expected a policy whose people randomise their own reports, got {config.slug}, whose learner is one "
             "program. Use it from Python, by start()."
         )
-    contract = Contract(config, plan, report, limit=getattr(config, "person_rounds", None) or 1)
+    contract = Contract(config, plan, report, limit=config.person_rounds or 1)
     if report.kind not in ("xy", "gram", "counts"):
         raise BadInput(f'Expected a report of kind "xy", "gram" or "counts", got {report.kind!r}.')
     if contract.whole and not (report.batch and {"steps", "ones"} <= report.noise.keys()):

@@ -11,14 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats, Ints
 from tacit._validate import one_of
-from tacit.core.settings import NOISES, Settings
+from tacit.core.settings import NOISES, Declared, Settings
 from tacit.errors import NoSecureSampler, VaultSealed
 from tacit.privacy.card import Card
 from tacit.privacy.event import Event
@@ -42,8 +42,15 @@ class FunctionPlan:
     notes: tuple[str, ...] = ()
 
 
+class FunctionAsked(Declared):
+    """What other rooms ask of a function learner, and what holds of those who do not say otherwise."""
+
+    horizon: int | None = None  #: records learned at most; None: no end
+    form: str = ""  #: "exact", where there is no finite vector to release
+
+
 @dataclass(frozen=True, kw_only=True)
-class FunctionPolicy(Settings, ABC):
+class FunctionPolicy(FunctionAsked, Settings, ABC):
     """A function learner's configuration: immutable, printable, serialisable. `start()` makes a live one of it."""
 
     kind: ClassVar[str] = "policy"
@@ -65,6 +72,26 @@ class FunctionPolicy(Settings, ABC):
     def start(self, *, seed: int | None = None) -> FunctionLearner:
         """A live learner. Noise comes from the operating system; with `seed`, which is for simulation only, it can be
         recomputed by anyone who knows the seed, and the learner's guarantee says so."""
+
+    def in_world(self, **given: Any) -> Self:
+        """The configuration, with what it was not told taken from here: what is public of an environment, and the
+        number of rounds."""
+        return self
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the actions it takes depend on what it has learned."""
+        return False
+
+    @property
+    def bound(self) -> float | None:
+        """B: how far a reward may be from the middle, where the noise follows from it."""
+        return None
+
+    @property
+    def regulariser(self) -> float | None:
+        """τ: of the ridge regression, where the noise follows from it."""
+        return None
 
     @property
     def calibrated(self) -> str:

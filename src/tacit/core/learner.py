@@ -69,17 +69,17 @@ class Learner:
                 "the noise. Leave one of them out."
             )
         self._law = noise
-        self._dim: int = config.dim  # type: ignore[attr-defined]
+        self._dim = config.dim
         self._session = Session(plan, self._dim, seed=seed)
         self._session.load_sampler()  # here, where it may be refused, and not in the first row
-        self._strict: bool = getattr(config, "strict", False)
+        self._strict = config.strict
         self._list = config.fixed_actions  # the actions of every round, where they are always the same
         # What stands for who is not learned from: a row of zeros, or where actions are public the action and no reward.
         public = self._list is not None or config.protects is Protects.REWARDS
         self._nothing = None if public else np.zeros(self._dim)
         self._seed = seed
-        rounds = getattr(config, "person_rounds", None)
-        self._people = None if rounds is None else People(rounds, getattr(config, "one_row_per_segment", False))
+        rounds = config.person_rounds
+        self._people = None if rounds is None else People(rounds, config.one_row_per_segment)
         self._decisions = Decisions()
         self._served = self._dropped = self._expired = 0
         self._released_at = 0  # rows there were at the last release
@@ -371,12 +371,12 @@ class Learner:
         return None
 
     def _refuse_long(self, row: Floats) -> None:
-        norm = self._config.action_norm  # type: ignore[attr-defined]
+        norm = self._config.action_norm
         if math.hypot(*row.tolist()) > norm * (1 + 1e-9):
             raise OutOfBounds(f"Expected an action of norm <= {norm:g} (strict), got one above it. Rescale actions.")
 
     def _refuse_large(self, reward: float) -> None:
-        bound = self._config.reward_bound  # type: ignore[attr-defined]
+        bound = self._config.reward_bound
         if abs(reward) > bound:
             raise OutOfBounds(f"Expected |reward| <= {bound:g} (strict), got one above it. Rescale rewards.")
 

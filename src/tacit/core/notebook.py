@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from tacit._html import panel, short
+from tacit.core.functions import FunctionPolicy
+from tacit.core.policy import Policy
 from tacit.core.settings import Settings
 from tacit.errors import TacitError
-from tacit.privacy.guarantee import Guarantee
 
 
 def config_html(config: Settings) -> str:
@@ -28,12 +29,14 @@ def config_html(config: Settings) -> str:
 
 
 def _gives(config: Settings) -> list[tuple[str, str]]:
+    if not isinstance(config, Policy | FunctionPolicy):
+        return []  # an environment promises nothing
     try:
-        guarantee = getattr(config, "guarantee", None)
+        guarantee = config.guarantee
     except TacitError as problem:
         # Some policies learn their list of actions later; a cell that only shows one must not fail for it.
         return [("gives", f"not known yet: {problem}")]
-    return [("gives", str(guarantee))] if isinstance(guarantee, Guarantee) else []
+    return [("gives", str(guarantee))]
 
 
 def _same(value: object, default: object) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from tacit._types import Floats
 from tacit._validate import one_of, whole
 from tacit.core.plan import Plan
-from tacit.core.settings import NOISES, Settings, drawn
+from tacit.core.settings import NOISES, Declared, Settings, drawn
 from tacit.errors import NoSecureSampler
 from tacit.privacy.card import Card
 from tacit.privacy.card.words import mechanism_names
@@ -24,8 +24,22 @@ if TYPE_CHECKING:
     from tacit.core.shuffler import Shuffler
 
 
+class Asked(Declared):
+    """What other rooms ask of a policy. Most of it is an option of some policies and not of others, who are then as
+    is said here; what has no default here is asked only of those who have the option."""
+
+    dim: int  #: d, the length of an action: every policy has one, as an option or from its list
+    person_rounds: int | None = None  #: rounds of a person that are protected together; None: the unit is the round
+    one_row_per_segment: bool = False  #: whether a person's second row between two releases counts as zeros
+    strict: bool = False  #: whether inputs outside the bounds are refused; then there are bounds:
+    action_norm: float
+    reward_bound: float
+    views: int | None = None  #: how many can ever be released, where somebody has to say so
+    failure: float | None  #: probability that the widths are too small; None: not given
+
+
 @dataclass(frozen=True, kw_only=True)
-class Policy(Settings, ABC):
+class Policy(Asked, Settings, ABC):
     """A policy's configuration: immutable, printable, serialisable. `start()` makes a live learner of it."""
 
     kind: ClassVar[str] = "policy"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -22,6 +23,26 @@ def drawn(noise: str) -> dict[str, str]:
 def option(text: str, default: Any = dataclasses.MISSING) -> Any:
     """A field of a configuration, with the sentence that documents it on the command line."""
     return dataclasses.field(default=default, metadata={"help": text})
+
+
+class Declared:
+    """What may be asked of every configuration of a kind, whether it is an option of it or not: a base without fields,
+    whose annotated attributes say what holds where a configuration does not say otherwise.
+
+    A dataclass takes what it finds under a field's name for the field's default, up here too. So an option that a
+    configuration declares without a default is made one that must be given.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in inspect.get_annotations(cls):
+            if name not in cls.__dict__ and any(name in vars(base) for base in _declaring(cls)):
+                setattr(cls, name, dataclasses.field())
+
+
+def _declaring(cls: type) -> list[type]:
+    """The bases that declare and have no fields."""
+    return [base for base in cls.__mro__[1:] if issubclass(base, Declared) and "__dataclass_fields__" not in vars(base)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +109,11 @@ class Settings:
     kind: ClassVar[str]  #: what it configures: "policy" or "environment"
     slug: ClassVar[str]
     summary: ClassVar[str]
+
+    @classmethod
+    def has_option(cls, name: str) -> bool:
+        """Whether there is such an option, whatever it is set to."""
+        return any(field.name == name for field in dataclasses.fields(cls))
 
     def to_dict(self) -> dict[str, Any]:
         """The settings under their own names, with the slug under its kind: ready for JSON, and for `from_dict`."""

@@ -42,6 +42,12 @@ class FunctionEnvironment(Settings, ABC):
     """The configuration of a world of functions: immutable, printable, serialisable."""
 
     kind: ClassVar[str] = "environment"
+    raw: ClassVar[bool] = False  #: made of people's data: what is computed in it is not private
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of numbers from this world should know."""
+        return ()
 
     @property
     @abstractmethod

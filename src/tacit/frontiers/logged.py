@@ -265,6 +265,6 @@ def _notes(log: Log, first: int, runs: int, configs: Sequence[Policy]) -> list[s
     ]
     if runs == 1:
         found.append("One run, with one draw of the noise: more runs show how much another draw changes.")
-    if any(getattr(config, "person_rounds", None) for config in configs):
+    if any(config.person_rounds for config in configs):
         found.append("The unit is a person, and every row is taken to be a different person.")
     return found

@@ -81,13 +81,13 @@ def trace_played(
             facts=environment.to_dict(),
             notes=tuple(notes),
         ),
-        raw=bool(getattr(environment, "raw", False)),
+        raw=environment.raw,
     )
 
 
 def shaped(one: Asked, dim: int) -> Asked:
     """The policy with this number of features, where it asks for one."""
-    if "dim" not in one.kind.__dataclass_fields__:
+    if not one.kind.has_option("dim"):
         return one
     return Asked(one.label, one.kind, {"dim": dim, **one.options})
 

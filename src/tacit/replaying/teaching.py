@@ -24,7 +24,7 @@ def fitted(config: Policy, log: Log) -> Policy:
             f"Expected a log without features for {config.slug}, which has one list of actions for every round, got "
             "one whose contexts differ. Read the log with features=(), or use a policy that is shown its actions."
         )
-    wanted = getattr(bound, "dim", log.dim)
+    wanted = bound.dim
     if wanted != log.dim:
         raise BadInput(
             f"Expected dim={log.dim} for this log ({log.arms} arms, model {log.model}), got dim={wanted}. "
@@ -44,8 +44,7 @@ def started(config: Policy, seed: int, run: int) -> Learner:
 
 def teach(learner: Learner, x: Floats, arm: int, reward: float, row: int) -> None:
     """One row. Where the unit is a person, every row is a different one."""
-    people = getattr(learner.config, "person_rounds", None) is not None
-    person = row if people else None
+    person = None if learner.config.person_rounds is None else row
     if learner.config.fixed_actions is None:
         learner.learn(x, reward, person)
     else:

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data import NOT_PRIVATE
+from tacit.environments import Environment, FunctionEnvironment
 from tacit.privacy import Card
 from tacit.report.page import Section
 from tacit.simulation.prediction_result import PredictionResult
 from tacit.simulation.result import Result
 
 
-def raw_warning(environment: Any) -> str:
+def raw_warning(environment: Environment | FunctionEnvironment) -> str:
     """What stands above the page of a world made of people's rows; nothing for any other."""
-    return NOT_PRIVATE if getattr(environment, "raw", False) else ""
+    return NOT_PRIVATE if environment.raw else ""
 
 
 def card_section(label: str, card: Card) -> Section:

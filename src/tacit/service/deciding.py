@@ -55,7 +55,7 @@ class Deciding(Learning):
 
     def __init__(self, store: Store, row: Deployment, sealer: Sealer, *, shared: bool) -> None:
         super().__init__(store, row, sealer, shared=shared)
-        self._strict: bool = getattr(self.config, "strict", False)
+        self._strict = self.config.strict
 
     # Decisions ----------------------------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ class Deciding(Learning):
             where = f"actions[{place}].features[{feature}]"
             raise BadInput(f"Expected {where} to be a finite number within 1e100 of zero, got another.").about(where)
         if self._strict:
-            norm = self.config.action_norm  # type: ignore[attr-defined]
+            norm = self.config.action_norm
             if np.any(np.sqrt(np.einsum("ij,ij->i", found, found)) > norm * (1 + 1e-9)):
                 raise OutOfBounds(
                     f"Expected actions of norm <= {norm:g} (strict), got one above it. Rescale actions."
@@ -169,7 +169,7 @@ class Deciding(Learning):
                 deploy = " Deploy with person_rounds to protect a person with up to so many rounds."
                 raise BadInput(
                     "Expected no person, got one: the unit is the round, and nobody's rounds are counted."
-                    f"{deploy if hasattr(self.config, 'person_rounds') else ''}"
+                    f"{deploy if self.config.has_option('person_rounds') else ''}"
                 ).about("person")
             return None
         if person is None:
@@ -189,7 +189,7 @@ class Deciding(Learning):
                 "Expected value to be a finite number within 1e100 of zero, got another. Nothing was changed."
             ).about("value")
         if self._strict:
-            bound = self.config.reward_bound  # type: ignore[attr-defined]
+            bound = self.config.reward_bound
             if abs(value) > bound:
                 raise OutOfBounds(f"Expected |value| <= {bound:g} (strict), got one above it. Rescale rewards.").about(
                     "value"

@@ -44,8 +44,8 @@ class Learning(Standing):
 
     def __init__(self, store: Store, row: Deployment, sealer: Sealer, *, shared: bool) -> None:
         super().__init__(store, row, sealer, shared=shared)
-        self.people: int | None = getattr(self.config, "person_rounds", None)
-        self._one_per_segment: bool = getattr(self.config, "one_row_per_segment", False)
+        self.people = self.config.person_rounds
+        self._one_per_segment = self.config.one_row_per_segment
         self.live = Live(self.config, self.plan, seed=self.asked.seed)
         # What stands for a row that is not learned: zeros, or where actions are public the action and no reward.
         public = self.live.list is not None or self.config.protects is Protects.REWARDS

@@ -33,7 +33,7 @@ class Live:
     def __init__(self, config: Policy, plan: Plan, *, seed: int | None = None) -> None:
         self.config = config
         self.plan = plan
-        self.dim: int = config.dim  # type: ignore[attr-defined]
+        self.dim = config.dim
         self.list = config.fixed_actions
         self.published = plan.view()
         self._session = Session(plan, self.dim, seed=seed, slates=_SLATES)

@@ -171,7 +171,7 @@ def ask(
         described = json.loads(json.dumps(config.to_dict(), allow_nan=False))
         if config.dim > MOST_FEATURES:
             raise BadInput(f"Expected at most {MOST_FEATURES:,} features, got more. Project actions first.")
-        if getattr(config, "views", None) is not None and config.views > MOST_VIEWS:
+        if config.views is not None and config.views > MOST_VIEWS:
             raise BadInput(f"Expected views to be at most {MOST_VIEWS:,}, got more. Leave it out, or give a horizon.")
         about = chosen
         _refuse_rewards(config, chosen)

@@ -163,8 +163,7 @@ class Standing:
 
     @property
     def dim(self) -> int:
-        found: int = self.config.dim  # type: ignore[attr-defined]
-        return found
+        return self.config.dim
 
     @property
     def clock(self) -> int:

@@ -277,7 +277,7 @@ def prepare(job: Job) -> _Running:
     refuse_other_world(job.config, environment)
     actions, config = environment.fixed_actions, job.bound
     plan = config.plan()
-    dim = getattr(config, "dim", None)
+    dim = config.dim
     if dim != environment.features:
         raise BadInput(
             f"Expected the policy's dim to be the environment's {environment.features}, got dim={dim}. "

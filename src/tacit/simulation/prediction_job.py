@@ -38,18 +38,13 @@ class PredictionJob:
     @property
     def told(self) -> FunctionPolicy:
         """The configuration, with what it was not told taken from the environment."""
-        in_world = getattr(self.config, "in_world", None)
-        if in_world is None:
-            return self.config
-        found: FunctionPolicy = in_world(**self.environment.public(), horizon=self.rounds)
-        return found
+        return self.config.in_world(**self.environment.public(), horizon=self.rounds)
 
     def worked_out(self) -> tuple[Any, ...]:
         """What the noise follows from beside the settings: μ, B and τ. Not the operator: to look a run up must be
         quick, and whoever edits the sources that make it is told so."""
         told = self.told
-        names = ("bound", "regulariser") if told.promise is not None else ()
-        return (getattr(told.promise, "mu", None), *(getattr(told, name, None) for name in names))
+        return (None,) if told.promise is None else (told.promise.mu, told.bound, told.regulariser)
 
     def run(self, *, threads: int | None, progress: bool | None) -> PredictionResult:
         """Make the run."""

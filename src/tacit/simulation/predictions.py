@@ -36,6 +36,7 @@ from tacit.environments.functions import (
 from tacit.errors import BadInput, HorizonSpent, Interrupted
 from tacit.privacy.event import ExponentialEvent
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.promise import ConcentratedPromise
 from tacit.simulation.engine import Bar, _heard
 from tacit.simulation.opened import drawing_law, estimates
 from tacit.simulation.prediction_result import MEAN, ONCE, RELEASED, WAYS, PredictionResult
@@ -119,9 +120,8 @@ def _prepare(
 ) -> _Task:
     """Every refusal comes before the first record."""
     refuse_other_world(config, environment)
-    in_world = getattr(config, "in_world", None)
-    told = config if in_world is None else in_world(**environment.public(), horizon=rounds)
-    horizon = getattr(told, "horizon", None)
+    told = config.in_world(**environment.public(), horizon=rounds)
+    horizon = told.horizon
     if horizon is not None and rounds > horizon:
         raise HorizonSpent(
             f"Expected at most {horizon:,} rounds, got rounds={rounds:,}: {config.slug} was told horizon={horizon}. "
@@ -145,7 +145,7 @@ def default_ways(config: FunctionPolicy) -> tuple[str, ...]:
     if config.promise is None:
         return (MEAN,)
     # The exact form has no finite vector to release, and what is published is a single draw.
-    single = config.calibrated == "published" or getattr(config, "form", "") == "exact"
+    single = config.calibrated == "published" or config.form == "exact"
     return (ONCE,) if single else (RELEASED,)
 
 
@@ -221,7 +221,7 @@ def _learn(
     """Whether all records were learned."""
     environment = task.environment
     streams = {purpose: drawn(task.seed, trial, purpose) for purpose in (CONTEXTS, ACTIONS, LUCK)}
-    adaptive = bool(getattr(task.config, "adaptive", False))
+    adaptive = task.config.adaptive
     for at in range(0, task.rounds, _BLOCK):
         size = min(_BLOCK, task.rounds - at)
         contexts = environment.sample_contexts(streams[CONTEXTS], size)
@@ -297,7 +297,7 @@ def _guarantee(config: FunctionPolicy, way: str) -> Guarantee:
 
 
 def _epsilon(config: FunctionPolicy) -> float:
-    epsilon: float | None = getattr(config.promise, "epsilon", None)
-    if epsilon is None:
-        raise BadInput(f'Expected a promise of epsilon for the way "once", got {config.promise!r}.')
-    return epsilon
+    promise = config.promise
+    if promise is None or isinstance(promise, ConcentratedPromise):
+        raise BadInput(f'Expected a promise of epsilon for the way "once", got {promise!r}.')
+    return promise.epsilon

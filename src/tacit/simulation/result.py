@@ -82,7 +82,7 @@ class Result:
             notes.append("Simulated by episodes: the law of the run round by round, in one draw per episode.")
         if self.interrupted:
             notes.append(f"Interrupted: {self.trials} of {self.trials_asked} trials finished.")
-        if getattr(self.config, "person_rounds", None):
+        if self.config.person_rounds:
             notes.append("The unit is a person, and every round is a different person in simulation.")
         total = self.rounds * self.trials
         for place, what in ((CLIPPED_ACTIONS, "actions"), (CLIPPED_REWARDS, "rewards")):

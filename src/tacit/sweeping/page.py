@@ -73,7 +73,7 @@ def _count(number_of: int, one: str, many: str) -> str:
 
 
 def _reading(found: Sweep) -> tuple[str, ...]:
-    notes = dict.fromkeys(note for run in found.runs for note in getattr(run.job.environment, "notes", ()))
+    notes = dict.fromkeys(note for run in found.runs for note in run.job.environment.notes)
     return (
         "Epsilon is accounted from the noise that was added, and rounded up; what was asked for stands beside it. The "
         "runs are seeded simulations, not deployments.",

@@ -63,7 +63,7 @@ class Run:
     @property
     def raw(self) -> bool:
         """Computed from people's data."""
-        return bool(getattr(self.job.environment, "raw", False))
+        return self.job.environment.raw
 
     def guarantee(self) -> Guarantee | None:
         """What is known of it before the run; None for learners of functions, who work long for it."""

@@ -36,7 +36,7 @@ class ArmsPolicy(Policy):
             raise BadInput(f"Expected arms <= {MOST_ARMS:,}, got arms={self.arms}.")
 
     @property
-    def dim(self) -> int:
+    def dim(self) -> int:  # type: ignore[override]
         """The length of an action: K, as the k-th arm is the k-th basis vector."""
         if self.arms is None:
             raise BadInput(f"Expected {self.slug} to know its arms, got none. Give arms=K.")

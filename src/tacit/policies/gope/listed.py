@@ -32,7 +32,7 @@ class ListedPolicy(Policy):
             object.__setattr__(self, "actions", _checked(self.actions))
 
     @property
-    def dim(self) -> int:
+    def dim(self) -> int:  # type: ignore[override]
         """d: the length of an action."""
         return len(self.listed[0])
 
