@@ -65,7 +65,7 @@ def test_the_plan_in_double_precision_is_untouched():
     plan = config().plan()
     assert plan.lattice_scale is None
     assert not isinstance(plan.event, LatticeEvent)
-    assert config().start(seed=1)._draw is None
+    assert config().start(seed=1)._session._draw is None
 
 
 # What it costs ---------------------------------------------------------------------------------------------------
