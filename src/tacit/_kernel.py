@@ -151,8 +151,8 @@ def _as_python(function: Function) -> Function:
         with np.errstate(all="ignore"):
             return function(*arguments)
 
-    run.py_func = function  # type: ignore[attr-defined]
     plain: Any = run
+    plain.py_func = function
     return plain  # type: ignore[no-any-return]
 
 

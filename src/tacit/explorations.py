@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tacit import linalg
 from tacit._kernel import implementation, implemented, implements, kernel, verb
 from tacit._types import Floats
-from tacit._validate import known, one_of
+from tacit._validate import one_of
 from tacit.core.slate import Slate
 from tacit.errors import BadInput
 from tacit.noise import fill_normals, fill_uniforms
@@ -118,7 +118,12 @@ def as_option(value: Any) -> Any:
     if isinstance(value, dict) and len(value) == 1:
         kinds = {kind.__name__: kind for kind in implemented(explore)}
         ((name, fields),) = value.items()
-        value = kinds[known("exploration", name, kinds, see="Import the module that defines it first.")](**fields)
+        if name not in kinds:
+            # What it is called is not repeated: over HTTP an option may hold anything.
+            raise BadInput(
+                "Expected an exploration that is known here, got another. Import the module that defines it."
+            )
+        value = kinds[name](**fields)
     for word, kind in WORDS.items():
         if type(value) is kind and value == kind():
             return word

@@ -213,8 +213,8 @@ def test_a_contract_holds_everything_a_device_must_know():
         "reward_low": 0.0,
         "reward_high": 1.0,
         "constants": [0.6],
-        "noise": {"scale": plan.params.row.scale},
-        "largest": 1000 * (1 + plan.params.row.scale),
+        "noise": {"scale": plan.params.scale},
+        "largest": 1000 * (1 + plan.params.scale),
         "batch": None,
     }
     assert contract["view"] == {"theta": [3], "factor": [3, 3], "whiten": [3, 3], "width": [1], "stage": [1]}

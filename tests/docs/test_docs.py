@@ -98,6 +98,16 @@ def test_every_mechanism_has_its_proof_beside_it():
         assert "μ" in (room / "proof.md").read_text("utf-8")
 
 
+def test_every_counter_has_its_proof_beside_it():
+    counters = {path for path in (ROOT / "src/tacit/counters").glob("*.py") if "publish" in path.read_text("utf-8")}
+    without = {path.stem for path in counters if not path.with_suffix(".md").exists()}
+    # The verbs themselves; sums as they are; batches, whose proof is that of the shuffle protocol.
+    assert without == {"__init__", "counter", "exact", "batches"}
+    for path in counters:
+        if path.stem not in without:
+            assert "μ" in path.with_suffix(".md").read_text("utf-8"), path.name
+
+
 def test_every_public_name_is_documented():
     for name in tacit.__all__:
         if name != "__version__":

@@ -89,7 +89,7 @@ REFUSED = {
     ),
     "a rule that nothing defines": (
         lambda: tacit.JointLinUCB(**PROMISE, exploration={"Greedy": {}}),
-        r"Import the module that defines it first",
+        r"Import the module that defines it",
     ),
 }
 

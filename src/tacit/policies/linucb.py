@@ -14,13 +14,12 @@ from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.settings import option
 from tacit.counters.counter import EveryRow
-from tacit.counters.exact import ExactSums
+from tacit.counters.exact import ExactCounter
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import confidence_of, first_view
 from tacit.explorations import Optimism
 from tacit.policies._options import check_prior, failure_or_default, width_multiplier
 from tacit.policies.linear import REPORTED, Linear, linear_vault, no_bounds
-from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
 
@@ -74,7 +73,7 @@ class LinUCB(Policy):
         return failure_or_default(self.failure, self.horizon)
 
     def plan(self, sampler: str = "float") -> Plan:
-        size = linalg.packed_size(self.dim) + self.dim
+        size, counter = linalg.packed_size(self.dim) + self.dim, ExactCounter()
         known = np.zeros(size) if self.prior is None else self.prior.packed()
         confidence = confidence_of(
             self.dim,
@@ -87,11 +86,11 @@ class LinUCB(Policy):
             bias=np.array([self.parameter_norm * math.sqrt(self.ridge)]),
         )
         return Plan(
-            params=Linear(no_bounds(), EveryRow(), ExactSums(), confidence, Optimism()),
+            params=Linear(no_bounds(), EveryRow(), counter.in_doubles(0.0), confidence, Optimism()),
             vault=lambda: linear_vault(known.copy(), memory_rows=1),
             view=lambda: first_view(self.dim, confidence, known),  # with nothing known: V = ridge·I, a ball
             report_size=self.dim + REPORTED,
-            event=ExactRelease("choices computed from everybody's exact data"),
+            event=counter.event(0.0, 0.0),
             guarantee=Guarantee.none(),
             notes=() if self.prior is None else (f"Warm start from {self.prior.rows:,} rows.",),
         )

@@ -24,6 +24,7 @@ from tacit.core.policy import Policy
 from tacit.core.settings import option
 from tacit.core.slate import Slate
 from tacit.counters.counter import MOST_ROWS, Load, lay, noise_offset
+from tacit.counters.exact import ExactCounter
 from tacit.counters.segments import SegmentsCounter, noise_variances
 from tacit.errors import BadInput
 from tacit.estimators.ridge import Confidence, View, empty_view, fit, fit_ridge
@@ -41,7 +42,7 @@ from tacit.policies.switching import (
     switching_vault,
 )
 from tacit.privacy import gdp
-from tacit.privacy.event import ExactRelease, SegmentsEvent
+from tacit.privacy.event import SegmentsEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
 
@@ -558,6 +559,6 @@ class OFUL(Policy):
             vault=lambda: switching_vault(dim, ridge, counter.sums(dim, lattice=False), counter.memory(dim)),
             view=lambda: first_view(dim, ridge, width),
             report_size=dim + REPORTED,
-            event=ExactRelease("choices computed from everybody's exact data"),
+            event=ExactCounter().event(0.0, 0.0),
             guarantee=Guarantee.none(),
         )

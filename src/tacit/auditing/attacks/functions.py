@@ -218,7 +218,7 @@ def _of_views(config: FeatureLinUCB) -> tuple[Twin, ...]:
     def unclipped(attack: Attack) -> Attack:
         sampler: Any = attack.sampler
         params = sampler.plan.params
-        wide = params._replace(bounds=params.bounds._replace(reward_bound=1e9))
+        wide = params._replace(row=params.row._replace(reward_low=-1e9, reward_high=1e9))
         rounds = len(sampler.scripts[0].rewards)
         plan, scripts = replace(sampler.plan, params=wide), _scripts(config, rounds, clipped=False)
         return replace(attack, sampler=replace(sampler, plan=plan, scripts=scripts))

@@ -233,7 +233,8 @@ def _unclipped(attack: Attack) -> Attack:
 
     def change(params: Any) -> Any:
         found = open_bounds(params)
-        return found._replace(grid=found.grid._replace(steps=1e12)) if found.grid.steps > 0 else found
+        row = found.row
+        return found._replace(row=row._replace(grid=row.grid._replace(steps=1e12))) if row.grid.steps > 0 else found
 
     return spoiled(params=change)(attack)
 

@@ -48,7 +48,8 @@ class LatticeEvent(Event):
     @property
     def steps(self) -> float:
         """The scale of the noise, in steps."""
-        return float(self.event.scale / self.step)  # type: ignore[attr-defined]
+        inner: Any = self.event
+        return float(inner.scale / self.step)
 
     def describe(self) -> str:
         return (
