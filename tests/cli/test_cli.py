@@ -6,11 +6,13 @@ import json
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 
 from tacit import __version__
 from tacit.cli import main
+from tacit.cli.warm import _words
 from tacit.environments import CATALOGUE as ENVIRONMENTS
 from tacit.environments import FUNCTION_CATALOGUE as FUNCTION_WORLDS
 from tacit.errors import Interrupted
@@ -175,6 +177,13 @@ def test_warm_compiles_what_is_named(capsys):
     found = facts(capsys, "warm", "ucb1")
     assert [one.split()[0] for one in found["compiled"]] == ["ucb1"]
     assert ask(capsys, "warm", "linucbb")[0] == 2
+
+
+def test_what_warm_compiles_has_one_name_for_each_type_of_params():
+    """Two types under one name would leave the second to be compiled in front of the first person."""
+    for kind in CATALOGUE.values():
+        params = [config.plan().params for config in kind.examples(dim=3)]
+        assert len({_words(one) for one in params}) == len({numba.typeof(one) for one in params}), kind.slug
 
 
 @pytest.mark.long

@@ -41,15 +41,14 @@ def planned(config: Policy, sampler: str) -> Plan | None:
 
 
 def kinds() -> list[Any]:
-    """One example for each type of params: kernels depend on nothing else."""
+    """One example for each type of what is published and fitted: kernels depend on nothing else."""
     found: dict[Any, Any] = {}
     for config in EXAMPLES:
         for sampler in SAMPLERS:
             plan = planned(config, sampler)
             if plan is not None and isinstance(plan.params, Linear | Switching):
-                found.setdefault(
-                    numba.typeof(plan.params), pytest.param(config, sampler, id=f"{name(config)} {sampler}")
-                )
+                parts = tuple(part for field, part in plan.params._asdict().items() if field != "exploration")
+                found.setdefault(numba.typeof(parts), pytest.param(config, sampler, id=f"{name(config)} {sampler}"))
     return list(found.values())
 
 
@@ -150,6 +149,10 @@ def _last_arm(exploration, view, slate, noise):
     return slate.scores.shape[0] - 1
 
 
+#: Types of params whose choice has been compiled, and seen.
+PLAYED: set[Any] = set()
+
+
 class PlaysTheLast:
     """What a subclass does that has an exploration of its own."""
 
@@ -169,7 +172,8 @@ def test_an_overridden_exploration_plays_with_both_samplers(config):
     for sampler in samplers:
         plan = subclass.planned(sampler)
         assert isinstance(plan.params.exploration, LastArm)
-        if isinstance(plan.params, Linear):
+        if isinstance(plan.params, Linear) and numba.typeof(plan.params) not in PLAYED:
+            PLAYED.add(numba.typeof(plan.params))
             view = plan.view()
             view.width[0] = 1.0
             assert choose(plan.params, view, slate(config.dim, 3), stream(1)) == 2

@@ -25,8 +25,6 @@ def warm(parsed: argparse.Namespace, _: list[str]) -> int:
             plan = _served(config) if parsed.serve else config.plan()
             params = plan.params
             name = f"{kind.slug} ({_words(params)})"
-            if name in compiled:
-                continue
             if numba.typeof(params) not in seen:
                 seen.add(numba.typeof(params))
                 if parsed.serve:
@@ -36,9 +34,10 @@ def warm(parsed: argparse.Namespace, _: list[str]) -> int:
                     _live(config)
                 if plan.report is not None:
                     _live_apart(config)
-            compiled.append(name)
-            if not parsed.json:
-                print(f"{compiled[-1]:<50}{time.perf_counter() - began:6.1f} s", flush=True)
+            if name not in compiled:
+                compiled.append(name)
+                if not parsed.json:
+                    print(f"{name:<74}{time.perf_counter() - began:6.1f} s", flush=True)
     removed = tidy_cache()
     if parsed.json:
         print_json(
@@ -55,8 +54,8 @@ def warm(parsed: argparse.Namespace, _: list[str]) -> int:
 
 
 def _words(params: Any) -> str:
-    parts = [getattr(params, name) for name in ("learner", "exploration") if hasattr(params, name)]
-    return ", ".join([type(params).__name__, *(type(part).__name__.lower() for part in parts)])
+    """What the params are made of: the types that kernels are compiled for."""
+    return ", ".join(type(part).__name__ for part in (params, *params) if isinstance(part, tuple))
 
 
 def _play(kind: Any, place: int) -> None:
