@@ -52,6 +52,11 @@ class Releases(Choice, ABC):
         assert self.horizon is not None
         return self.horizon, 'start a new epoch (its budget adds) or use releases="geometric", which needs no horizon.'
 
+    def rows_may_come_late(self, person_rounds: int | None) -> bool:
+        """Whether a row may be summed when its reward comes, under a clock that counts decisions: shown for the values
+        here in docs/decisions/0024-service.md, and for no other until somebody shows it."""
+        return False
+
     def check(self, config: Any) -> None:
         """Refuse what does not go with it."""
 
@@ -106,6 +111,9 @@ class Geometric(Releases):
             return GeometricCounter(self.release_ratio, self.views)
         return WindowCounter(self.release_ratio, self.views, self.window)
 
+    def rows_may_come_late(self, person_rounds: int | None) -> bool:
+        return True
+
     def end(self, schedule: AtTimes, lattice: bool) -> tuple[int, str]:
         last = int(schedule.times[-1])
         limit = last if self.horizon is None else min(last, self.horizon)
@@ -159,6 +167,10 @@ class _EveryRound(Releases):
             f'Expected {option} with {name}="{owner.word}" only, got {name}="{cls.word}", which has a release every '
             "round and no segments."
         )
+
+    def rows_may_come_late(self, person_rounds: int | None) -> bool:
+        # A release every round is priced for one row of a person in each of them; late ones may come together.
+        return person_rounds in (None, 1)
 
     @property
     def rounds(self) -> int:

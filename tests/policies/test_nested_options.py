@@ -165,6 +165,8 @@ def test_releases_of_ones_own_travel_and_cost_what_their_counter_says(tmp_path):
     tree = tacit.JointLinUCB(**PROMISE, releases="tree", horizon=50)
     assert own.plan().event == tree.plan().event
     assert own.horizon == 50
+    assert tree.rows_may_come_late
+    assert not own.rows_may_come_late, "the lemma has not been shown for it"
     again = tacit.JointLinUCB.from_dict(json.loads(json.dumps(own.to_dict())))
     assert again == own
     learner, key = own.start(seed=1), tacit.new_key()

@@ -197,9 +197,7 @@ class JointLinUCB(Policy):
 
     @property
     def rows_may_come_late(self) -> bool:
-        # A release every round is priced for one row of a person in each of them; late ones may come together.
-        apart = not self.released.counter().every_row or self.person_rounds in (None, 1)
-        return self.noise == "gaussian" and apart
+        return self.noise == "gaussian" and self.released.rows_may_come_late(self.person_rounds)
 
     @property
     def promise(self) -> Promise:
