@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from tacit import linalg
 from tacit._kernel import implementation, implemented, implements, kernel, verb
 from tacit._types import Floats
-from tacit._validate import one_of
+from tacit._validate import one_of, real
+from tacit.core.settings import from_fields
 from tacit.core.slate import Slate
 from tacit.errors import BadInput
 from tacit.noise import fill_normals, fill_uniforms
@@ -116,14 +117,11 @@ def as_option(value: Any) -> Any:
     """A rule as a configuration keeps it: its word, where it has one and nothing else to say; else itself. A rule of
     your own may also come as it travels, {its name: its fields}."""
     if isinstance(value, dict) and len(value) == 1:
-        kinds = {kind.__name__: kind for kind in implemented(explore)}
-        ((name, fields),) = value.items()
-        if name not in kinds:
-            # What it is called is not repeated: over HTTP an option may hold anything.
-            raise BadInput(
-                "Expected an exploration that is known here, got another. Import the module that defines it."
-            )
-        value = kinds[name](**fields)
+        # Rules of this package that have no word belong to one policy, and read what only its view has.
+        mine = [kind for kind in implemented(explore) if not kind.__module__.startswith("tacit.")]
+        value = from_fields({kind.__name__: kind for kind in (*WORDS.values(), *mine)}, value, "exploration")
+        for field, number in zip(value._fields, value, strict=True):
+            real(field, number)
     for word, kind in WORDS.items():
         if type(value) is kind and value == kind():
             return word

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacit._validate import above, flag, whole
-from tacit.core.settings import Choice
+from tacit.core.settings import Choice, from_fields
 from tacit.counters.counter import MOST_ROWS, ROWS_HINT, AtTimes, PrefixCounter
 from tacit.counters.toeplitz import GeometricCounter, ToeplitzCounter
 from tacit.counters.tree import TreeCounter
@@ -214,11 +214,7 @@ def as_option(value: Any) -> Any:
     if not (isinstance(value, dict) and len(value) == 1):
         return value
     kinds = {kind.word: kind for kind in _kinds(Releases)}  # type: ignore[type-abstract]
-    ((word, fields),) = value.items()
-    if word not in kinds:
-        # What it is called is not repeated: over HTTP an option may hold anything.
-        raise BadInput("Expected releases that are known here, got others. Import the module that defines them first.")
-    return kinds[word](**fields)
+    return from_fields(kinds, value, "releases")
 
 
 def _kinds(base: type[Releases]) -> list[type[Releases]]:

@@ -87,6 +87,26 @@ REFUSED = {
         lambda: tacit.JointLinUCB(**PROMISE, exploration=("thompson",)),
         r"exploration to be one of 'optimism', 'thompson'",
     ),
+    "a rule with other fields": (
+        lambda: tacit.JointLinUCB(**PROMISE, exploration={"Thompson": {"m4rk3r": 1}}),
+        r"exploration with the fields of Thompson, got others",
+    ),
+    "a rule with words for numbers": (
+        lambda: tacit.JointLinUCB(**PROMISE, exploration={"Optimism": {"reach": "far"}}),
+        r"Expected reach to be a number",
+    ),
+    "a rule of another policy": (
+        lambda: tacit.JointLinUCB(**PROMISE, exploration={"HeldOptimism": {}}),
+        r"exploration of a kind that is known here",
+    ),
+    "releases with other fields": (
+        lambda: tacit.JointLinUCB(**PROMISE, releases={"tree": {"m4rk3r": 1}}),
+        r"releases with the fields of tree, got others",
+    ),
+    "releases without fields": (
+        lambda: tacit.JointLinUCB(**PROMISE, releases={"tree": 3}),
+        r"releases with the fields of tree, got others",
+    ),
     "a rule that nothing defines": (
         lambda: tacit.JointLinUCB(**PROMISE, exploration={"Greedy": {}}),
         r"Import the module that defines it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -63,6 +63,18 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """The value under its word: how one that no configuration has words for travels."""
         return {self.word: dataclasses.asdict(self)}
+
+
+def from_fields(kinds: Mapping[str, type], value: dict[str, Any], what: str) -> Any:
+    """The value that travels as {its name: its fields}. What was given is not repeated in a refusal: over HTTP it may
+    be anything."""
+    ((name, fields),) = value.items()
+    if name not in kinds:
+        raise BadInput(f"Expected {what} of a kind that is known here, got another. Import the module that defines it.")
+    try:
+        return kinds[name](**fields)
+    except TypeError:
+        raise BadInput(f"Expected {what} with the fields of {name}, got others.") from None
 
 
 def unfold(config: Settings, name: str, kinds: Sequence[type[Choice]]) -> None:

@@ -310,7 +310,7 @@ def noise_offset(dim: int, step: float, draws: Floats | float) -> Floats | float
     return _OFF * math.sqrt(dim / 2.0) * step * draws
 
 
-class Laid(NamedTuple):
+class CalibratedLattice(NamedTuple):
     """A calibrated lattice."""
 
     scale: float  # s, in the unit of the sums
@@ -323,7 +323,7 @@ class Laid(NamedTuple):
         return self.scale / self.step
 
 
-def lay(
+def calibrate_lattice(
     promise: AnyPromise,
     event_at: Callable[[float], Event],
     for_unit: Callable[[Event], Event],
@@ -333,7 +333,7 @@ def lay(
     coordinates: int,
     load: Load,
     rounded: str = "sums",
-) -> Laid:
+) -> CalibratedLattice:
     """`event_at(s)` on the finest lattice for these sums, and the least discrete noise that keeps the promise. `rough`
     is the scale of continuous noise, which is close.
 
@@ -352,4 +352,4 @@ def lay(
         return for_unit(LatticeEvent(inner, step=step, coordinates=coordinates, rounding=rounding))
 
     scale = rough * calibrate(promise, lambda times: on_lattice(times * rough))
-    return Laid(scale, step, on_lattice(scale))
+    return CalibratedLattice(scale, step, on_lattice(scale))

@@ -11,7 +11,7 @@ from tacit._validate import one_of, real, whole
 from tacit.calibrations import Exact, Published, refuse_published
 from tacit.core.policy import Policy
 from tacit.core.settings import option, unfold
-from tacit.counters.counter import Laid, Load, lay
+from tacit.counters.counter import CalibratedLattice, Load, calibrate_lattice
 from tacit.errors import BadInput
 from tacit.privacy.calibrate import SAFETY, calibrate
 from tacit.privacy.event import Event, PersonEvent, SegmentsEvent
@@ -116,11 +116,11 @@ class RenyiPolicy(RewardPolicy):
         """s: the least noise for which `event_at(s)`, counted for one unit, keeps the promise."""
         return calibrate(self.promise, lambda scale: self.for_unit(event_at(scale)))
 
-    def lay_total(self, rough: float, *, rows: int) -> Laid:
+    def calibrate_total(self, rough: float, *, rows: int) -> CalibratedLattice:
         """Totals of rewards on a lattice: rewards are rounded within their interval, so that rounding costs nothing.
         `rough`: the scale of continuous noise."""
         refuse_published("secure", self.calibration, self.slug)
-        return lay(
+        return calibrate_lattice(
             self.promise,
             lambda scale: SegmentsEvent(scale, self.reward_range),
             self.for_unit,

@@ -38,8 +38,8 @@ from tacit.core.settings import fold, option, unfold
 from tacit.counters.counter import (
     EveryRow,
     PrefixCounter,
+    calibrate_lattice,
     lattice_of,
-    lay,
     noise_offset,
     refuse_heavy,
     rows_within,
@@ -268,7 +268,7 @@ class JointLinUCB(Policy):
         kernels, sums, steps = counter.in_doubles(scale), known, None
         if sampler == "secure":
             rows = rows_within(self.horizon)
-            laid = lay(
+            laid = calibrate_lattice(
                 self.promise,
                 event_at,
                 self.for_unit,

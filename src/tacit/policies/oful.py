@@ -23,7 +23,7 @@ from tacit.core.plan import Draws, Plan
 from tacit.core.policy import Policy
 from tacit.core.settings import option
 from tacit.core.slate import Slate
-from tacit.counters.counter import MOST_ROWS, Load, lay, noise_offset
+from tacit.counters.counter import MOST_ROWS, Load, calibrate_lattice, noise_offset
 from tacit.counters.exact import ExactCounter
 from tacit.counters.segments import SegmentsCounter, noise_variances
 from tacit.errors import BadInput
@@ -285,7 +285,7 @@ class RenyiOFUL(RenyiPolicy):
         kernels: Any = counter.in_doubles(scale)
         steps = None
         if exact:
-            laid = lay(
+            laid = calibrate_lattice(
                 self.promise,
                 lambda scale: counter.event(scale, self.sensitivity),
                 self.for_unit,

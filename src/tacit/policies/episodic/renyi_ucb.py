@@ -50,7 +50,7 @@ class _GaussianIndexPolicy(ArmsPolicy, RenyiPolicy):
         scale = self.noise_of_total
         if sampler != "secure":
             return self._plan(scale, self.for_unit(SegmentsEvent(scale, self.reward_range)))
-        laid = self.lay_total(scale, rows=MOST_ROWS)
+        laid = self.calibrate_total(scale, rows=MOST_ROWS)
         end = {"limit": MOST_ROWS, "limit_hint": ROWS_HINT, "lattice_scale": laid.steps}
         return self._plan(laid.scale, laid.event, step=laid.step, **end)
 

@@ -176,7 +176,7 @@ class RenyiGOPE(_PhasedElimination, RenyiPolicy):
         if sampler != "secure" or self.noise == "laplace":
             return self._phases(scale, self.for_unit(self._event(scale)))
         rows = rows_within(self.horizon)
-        laid = self.lay_total(scale, rows=rows)
+        laid = self.calibrate_total(scale, rows=rows)
         hint = _HORIZON_HINT if rows == self.horizon else ROWS_HINT
         end: dict[str, Any] = {"limit": rows, "limit_hint": hint, "lattice_scale": laid.steps}
         return self._phases(laid.scale, laid.event, step=laid.step, **end)

@@ -16,7 +16,7 @@ from tacit._types import Floats
 from tacit._validate import one_of, positive, probability, whole
 from tacit.core.plan import Draws, Plan
 from tacit.core.settings import option
-from tacit.counters.counter import MOST_ROWS, ROUNDING, Load, lay, noise_offset
+from tacit.counters.counter import MOST_ROWS, ROUNDING, Load, calibrate_lattice, noise_offset
 from tacit.errors import BadInput
 from tacit.mechanisms.binary import levels
 from tacit.mechanisms.vector_tree import LAPLACE_UNIFORMS
@@ -186,7 +186,7 @@ class LinPriv(RenyiPolicy):
             return self._plan(scale, self._lengths(scale), self.for_unit(self.event_at(scale)))
         if self.horizon > MOST_ROWS:
             raise BadInput(f"Expected horizon <= {MOST_ROWS:,} on a lattice, got horizon={self.horizon:,}.")
-        laid = lay(
+        laid = calibrate_lattice(
             self.promise,
             self.event_at,
             self.for_unit,
