@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.counters import toeplitz as prefix
 from tacit.counters import tree, window
-from tacit.counters.counter import ROUNDING, add_row, lattice_of, resolution
+from tacit.counters.counter import ROUNDING, add_row, lattice_of, publish, resolution
 from tacit.counters.segments import identity_weights, release_root
 from tacit.errors import BadInput
 from tacit.noise import tape_of
@@ -75,7 +75,7 @@ def run_prefix(rows, lattice, noise):
     memory, sums, found = np.zeros((prefix.memory_rows(EIGHT_BUFFERS), SIZE)), np.zeros((2, SIZE)), []
     for row in rows:
         add_row(lattice, row[:DIM], row[DIM], DIM, sums)
-        prefix.release_prefix(prefix.coder(EIGHT_BUFFERS), lattice, memory, sums, noise)
+        publish(prefix.LatticeBuffers(lattice, prefix.coder(EIGHT_BUFFERS)), DIM, 0, 0, sums, memory, noise)
         found.append(memory[-2].copy())
         assert not sums.any()
     return np.array(found)
@@ -89,7 +89,7 @@ def run_tree(rows, lattice, noise):
     )
     for number, row in enumerate(rows, start=1):
         add_row(lattice, row[:DIM], row[DIM], DIM, sums)
-        tree.release_node(lattice, memory, number, sums, noise)
+        publish(tree.LatticeNodes(lattice), DIM, number, 0, sums, memory, noise)
         found.append(memory[-2].copy())
         assert not sums.any()
     return np.array(found)
@@ -101,7 +101,7 @@ def run_window(rows, lattice, noise):
     for segment in range(len(rows) // 2):
         for row in rows[2 * segment : 2 * segment + 2]:
             add_row(lattice, row[:DIM], row[DIM], DIM, sums)
-        window.release_whole(lattice, memory, segment, sums, noise)
+        publish(window.LatticeRing(lattice), DIM, 0, segment, sums, memory, noise)
         found.append(memory[segment % WINDOW].copy())
         assert not sums.any()
     return np.array(found)
@@ -260,7 +260,7 @@ def test_what_is_published_is_the_prefix_sum_of_what_was_released():
         segment = np.rint(rng.uniform(0, 1.01**stage * 2.0**21, SIZE))
         total = [old + int(new) for old, new in zip(total, segment, strict=True)]
         sums = np.array([segment, np.zeros(SIZE)])
-        at = prefix.release_prefix(prefix.coder(design), lattice, memory, sums, quiet(SIZE))
+        at = publish(prefix.LatticeBuffers(lattice, prefix.coder(design)), DIM, 0, 0, sums, memory, quiet(SIZE))
         released.append(memory[-2].copy())
     published = memory[at] / lattice.steps
     assert abs(published - np.array(total, float)).max() < 60  # Σ b_k/2 = 24: the rounding of every release
@@ -271,15 +271,16 @@ def test_what_is_published_is_the_prefix_sum_of_what_was_released():
 def test_python_and_machine_code_agree_to_the_bit():
     """The text of the kernels, run as Python, and what the compiler made of it: no operation was moved or fused."""
     lattice, rows = lattice_of(DIM, 2.0**-21, np.zeros(SIZE)), unit_rows(ROWS, 14)
-    coder, memory = prefix.coder(EIGHT_BUFFERS), np.zeros((prefix.memory_rows(EIGHT_BUFFERS), SIZE))
+    counter = prefix.LatticeBuffers(lattice, prefix.coder(EIGHT_BUFFERS))
+    memory = np.zeros((prefix.memory_rows(EIGHT_BUFFERS), SIZE))
     twin = memory.copy()
     for row in rows:
         sums = [np.zeros((2, SIZE)) for _ in range(2)]
         add_row(lattice, row[:DIM], row[DIM], DIM, sums[0])
         add_row.py_func(lattice, row[:DIM], row[DIM], DIM, sums[1])
         assert sums[0].tobytes() == sums[1].tobytes()
-        prefix.release_prefix(coder, lattice, memory, sums[0], quiet(SIZE))
-        prefix.release_prefix.py_func(coder, lattice, twin, sums[1], quiet(SIZE))
+        prefix.publish_whole(counter, DIM, 0, 0, sums[0], memory, quiet(SIZE))
+        prefix.publish_whole.py_func(counter, DIM, 0, 0, sums[1], twin, quiet(SIZE))
         assert memory.tobytes() == twin.tobytes()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from tacit.core.learner import POLICY
-from tacit.counters.window import empty_memory, release_segment
+from tacit.counters.window import Ring, empty_memory, publish_window
 from tacit.environments import DriftingSphere
 from tacit.linalg import packed_size
 from tacit.noise import draw_symmetric, stream, tape_of
@@ -80,7 +80,7 @@ def test_each_segment_draws_once_and_a_draw_cannot_be_read_again():
     source = tape_of(np.random.default_rng(1).normal(size=10 * SIZE), np.empty(0))
     memory, sums = empty_memory(3, SIZE), np.zeros(SIZE)
     for segment in range(10):
-        release_segment(2.0, memory, segment, DIM, sums, source)
+        publish_window(Ring(2.0), DIM, 0, segment, sums, memory, source)
         assert source.at[0] == (segment + 1) * SIZE
     assert np.isnan(source.normals).all()
 
@@ -95,7 +95,7 @@ def released_segments(rows, window, keep=False):
     for segment, total in enumerate(rows):
         sums += total
         before = sums.copy()
-        release_segment(1.0, memory, segment, DIM, sums, source)
+        publish_window(Ring(1.0), DIM, 0, segment, sums, memory, source)
         found.append(memory[segment % window].copy())
         assert not sums.any()
         if keep:

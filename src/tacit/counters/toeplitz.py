@@ -225,25 +225,20 @@ implements(add, LatticeBuffers)(add_in_steps)
 
 @implements(publish, LatticeBuffers)
 @kernel
-def publish_segment(
+def publish_whole(
     counter: LatticeBuffers, dim: int, row: int, stage: int, sums: Floats, memory: Floats, noise: Any
 ) -> int:
-    """What has come in since the last release, and all rows so far. Proof: lattice.md."""
-    return release_prefix(counter.coder, counter.lattice, memory, sums, noise)
-
-
-@kernel
-def release_prefix(coder: Coder, lattice: Lattice, memory: Floats, sums: Floats, noise: Any) -> int:
-    """Release what has come in since the last release; returns the row of `memory` that holds the prefix sum published.
+    """Release what has come in since the last release; what is published is the prefix sum.
 
         ŷ_t = [x_t + Σ_i ω_i q_i] + Z_t,   q_i ← q_i − g_i q_i + x_t,   published: B ŷ
 
     [·] is the nearest whole number, Z a discrete Gaussian; everything before it is in pairs of doubles.
 
     Formal guarantee: N calls are priced by `LatticeEvent(ToeplitzEvent(...))` for one replaced row. Proof: lattice.md.
-    Requires: one call per release and never more than N; rows clipped and added by `add_row`; `noise` a tape of
+    Requires: one call per release and never more than N; rows clipped and added by `add_in_steps`; `noise` a tape of
     discrete Gaussians.
     """
+    coder, lattice = counter.coder, counter.lattice
     count, size = coder.poles.shape[0], sums.shape[1]
     plain, released, out = memory[3 * count], memory[3 * count + 1], memory[3 * count + 2]
     fill_normals(noise, released)

@@ -95,15 +95,6 @@ def publish_prefix(counter: Nodes, dim: int, row: int, stage: int, sums: Floats,
     return last
 
 
-@implements(publish, LatticeNodes)
-@kernel
-def publish_node(
-    counter: LatticeNodes, dim: int, row: int, stage: int, sums: Floats, memory: Floats, noise: Any
-) -> int:
-    """The node this row closes, and all rows so far. Proof: lattice.md."""
-    return release_node(counter.lattice, memory, row, sums, noise)
-
-
 def empty_memory(horizon: int, size: int) -> Floats:
     """Row ℓ will hold the noise of the active node of level ℓ *and of all active nodes above it*."""
     return np.zeros((levels(horizon), size))
@@ -130,16 +121,20 @@ def tree_noise(scale: float, memory: Floats, row: int, dim: int, noise: Any) -> 
     return level
 
 
+@implements(publish, LatticeNodes)
 @kernel
-def release_node(lattice: Lattice, memory: Floats, row: int, sums: Floats, noise: Any) -> int:
-    """Release the node closed by `row` (1-based); returns the row of `memory` that holds the prefix sum published.
+def publish_whole(
+    counter: LatticeNodes, dim: int, row: int, stage: int, sums: Floats, memory: Floats, noise: Any
+) -> int:
+    """Release the node closed by `row`, which `sums` holds alone; what is published is the prefix sum.
 
-    `sums` holds this row alone. A node is summed up from its own rows, never as a difference of prefixes: a row that is
-    not in it cannot change how it is rounded.
+    A node is summed up from its own rows, never as a difference of prefixes: a row that is not in it cannot change how
+    it is rounded.
 
     Formal guarantee: priced by `LatticeEvent(TreeEvent(...))` for one replaced row. Proof: lattice.md.
     Requires: called once per row, in order, for rows below the horizon; `noise` a tape of discrete Gaussians.
     """
+    lattice = counter.lattice
     depth, size = (memory.shape[0] - 2) // 3, sums.shape[1]
     level = closed_level(row)
     above = next_active(row, level)

@@ -92,14 +92,28 @@ implements(add, Ring)(add_exactly)
 implements(add, LatticeRing)(add_in_steps)
 
 
+def empty_memory(window: int, size: int) -> Floats:
+    """A ring of the last `window` segments *as released*, and a row for their sum."""
+    return np.zeros((window + 1, size))
+
+
 @implements(publish, Ring)
 @kernel
 def publish_window(counter: Ring, dim: int, row: int, stage: int, sums: Floats, memory: Floats, noise: Any) -> int:
-    """This segment, and the sum of the last few.
+    """Release this segment and forget its exact sums; what is published is the sum of the last few.
 
-    Formal guarantee: the segments are μ-GDP for one replaced row, μ = L̃²/s. Proof: window.md.
+    Formal guarantee: the released segments are μ-GDP with μ = L̃²/s for one replaced row. Everything in `memory` is
+    post-processing of them. Proof: window.md.
+    Requires: called once per segment, in order, with the exact sums of that segment alone.
     """
-    return release_segment(counter.scale, memory, stage, dim, sums, noise)
+    window = memory.shape[0] - 1
+    slot, out = memory[stage % window], memory[window]
+    draw_symmetric(noise, counter.scale, dim, slot)
+    for k in range(slot.shape[0]):
+        slot[k] += sums[k]
+        sums[k] = 0.0
+    _add_up(memory, stage, out)
+    return int(window)
 
 
 @implements(publish, LatticeRing)
@@ -107,60 +121,29 @@ def publish_window(counter: Ring, dim: int, row: int, stage: int, sums: Floats, 
 def publish_whole(
     counter: LatticeRing, dim: int, row: int, stage: int, sums: Floats, memory: Floats, noise: Any
 ) -> int:
-    """This segment, and the sum of the last few. Proof: lattice.md."""
-    return release_whole(counter.lattice, memory, stage, sums, noise)
+    """The same in whole numbers. Priced by `LatticeEvent(SegmentsEvent(...))` for one replaced row; proof: lattice.md.
 
-
-def empty_memory(window: int, size: int) -> Floats:
-    """A ring of the last `window` segments *as released*, and a row for their sum."""
-    return np.zeros((window + 1, size))
-
-
-@kernel
-def release_segment(scale: float, memory: Floats, segment: int, dim: int, sums: Floats, noise: Any) -> int:
-    """Release segment number `segment` (0-based) and forget its exact sums; returns the row of `memory` that holds the
-    sum of the last segments.
-
-    Formal guarantee: the released segments are μ-GDP with μ = L̃²/s for one replaced row. Everything in `memory` is
-    post-processing of them.
-    Requires: called once per segment, in order, with the exact sums of that segment alone.
+    Requires besides: `noise` a tape of discrete Gaussians.
     """
-    window = memory.shape[0] - 1
-    slot, out = memory[segment % window], memory[window]
-    draw_symmetric(noise, scale, dim, slot)
-    for k in range(slot.shape[0]):
-        slot[k] += sums[k]
-        sums[k] = 0.0
-        out[k] = 0.0
-    # Summed up afresh: a running sum with subtractions would drift.
-    for place in range(min(window, segment + 1)):
-        row = memory[place]
-        for k in range(out.shape[0]):
-            out[k] += row[k]
-    return int(window)
-
-
-@kernel
-def release_whole(lattice: Lattice, memory: Floats, segment: int, sums: Floats, noise: Any) -> int:
-    """Release segment number `segment` (0-based) and forget its exact sums; returns the row of `memory` that holds the
-    sum of the last segments.
-
-    Formal guarantee: priced by `LatticeEvent(SegmentsEvent(...))` for one replaced row. Proof: lattice.md.
-    Requires: called once per segment, in order, with the sums of that segment alone; `noise` a tape of discrete
-    Gaussians.
-    """
-    window = memory.shape[0] - 1
-    slot, out = memory[segment % window], memory[window]
+    window, lattice = memory.shape[0] - 1, counter.lattice
+    slot, out = memory[stage % window], memory[window]
     fill_normals(noise, slot)
     for k in range(slot.shape[0]):
         slot[k] += nearest(sums[0, k], sums[1, k])
         sums[0, k] = 0.0
         sums[1, k] = 0.0
-        out[k] = 0.0
-    for place in range(min(window, segment + 1)):
-        row = memory[place]
-        for k in range(out.shape[0]):
-            out[k] += row[k]
+    _add_up(memory, stage, out)
     for k in range(out.shape[0]):
         out[k] = lattice.known[k] + lattice.steps[k] * out[k]
     return int(window)
+
+
+@kernel
+def _add_up(memory: Floats, stage: int, out: Floats) -> None:
+    """Afresh: a running sum with subtractions would drift."""
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    for place in range(min(memory.shape[0] - 1, stage + 1)):
+        segment = memory[place]
+        for k in range(out.shape[0]):
+            out[k] += segment[k]
