@@ -54,7 +54,7 @@ class Releases(Choice, ABC):
 
     def rows_may_come_late(self, person_rounds: int | None) -> bool:
         """Whether a row may be summed when its reward comes, under a clock that counts decisions: shown for the values
-        here in docs/decisions/0024-service.md, and for no other until somebody shows it."""
+        here in docs/decisions/0024-service.md, and for no other."""
         return False
 
     def check(self, config: Any) -> None:

@@ -34,7 +34,7 @@ class Asked(Declared):
     strict: bool = False  #: whether inputs outside the bounds are refused; then there are bounds:
     action_norm: float
     reward_bound: float
-    views: int | None = None  #: how many can ever be released, where somebody has to say so
+    views: int | None = None  #: how many can ever be released, where that is an option
     failure: float | None  #: probability that the widths are too small; None: not given
 
 

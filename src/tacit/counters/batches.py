@@ -25,7 +25,7 @@ class Batches(NamedTuple):
     grid: Grid  # no steps: reports are Gaussian, not counts
     together: float  # B·b in one process, 0 elsewhere: ones drawn when a batch is published
     probability: float  # p
-    expected: float  # B·b·p: what is taken off again, by whomever they were drawn
+    expected: float  # B·b·p: what is taken off again
     constants: Floats  # the last coordinates of every action: public
 
 
