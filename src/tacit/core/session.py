@@ -206,8 +206,7 @@ class Session:
         return self._tick(*arguments)
 
     def prepare_encode(self, view: Any, row: Floats, reward: float) -> None:
-        """Everything about `encode` that takes long or can fail: an owner that counts reports counts after this, and before
-        the report is made."""
+        """Everything about `encode` that takes long or can fail. An owner that counts reports counts between the two."""
         if self._lays_rows:
             normals, uniforms = self._first
             refill(self.noise, normals, uniforms, self._draw)
