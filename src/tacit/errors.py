@@ -121,7 +121,8 @@ class VaultSealed(PrivacyRefusal, TypeError):
 
 
 class Moved(PrivacyRefusal):
-    """This learner went on in a checkpoint, and would release the same sums a second time."""
+    """This learner went on in a checkpoint, or in the process it was forked from, and would release the same sums a
+    second time."""
 
 
 class CheckpointSpent(PrivacyRefusal):

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._validate import real, whole
+from tacit.core import forks
 from tacit.core.contract import contract_of
 from tacit.core.inputs import as_floats, not_finite
 from tacit.core.policy import Policy
 from tacit.core.session import Session
-from tacit.errors import BadInput, LimitReached, VaultSealed
+from tacit.errors import BadInput, LimitReached, Moved, VaultSealed
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 
@@ -54,7 +55,10 @@ class Device:
         )
         self._acted: Any = None  # the view that chose last
         self._stage = 0
+        self._forked = False
         self._lock = Lock()
+        if seed is None:
+            forks.watch(self)
 
     @property
     def contract(self) -> dict[str, Any]:
@@ -119,6 +123,11 @@ class Device:
         if type(reward) is not float:
             reward = real("reward", reward)
         with self._lock:
+            if self._forked:
+                raise Moved(
+                    "This device was made before its process forked, and its copy here would make the same number of "
+                    "reports once more, uncounted. Make one after the fork, with config.device(made=…)."
+                )
             if self._made >= self._limit:
                 raise LimitReached(
                     f"Expected at most {self._limit:,} reports of this device, which are made; its guarantee is priced "
@@ -140,6 +149,11 @@ class Device:
                     "leaves the device; see another view."
                 )
             return self._contract.report_message(self._identity(), self._stage, self._sent(values))
+
+    def in_child(self) -> None:
+        """After a fork: reports are made and counted in the parent; choosing goes on."""
+        self._lock = Lock()  # another thread of the parent may have held it
+        self._forked = True
 
     def _identity(self) -> str:
         """128 bits that say nothing, and tell a report from a repeat."""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from tacit._types import Floats, Ints
 from tacit._validate import real, whole
+from tacit.core import forks
 from tacit.core.decisions import Decision, Decisions, Pending
 from tacit.core.inputs import as_arm, as_floats, as_row, as_rows, no_rows, not_finite
 from tacit.core.people import People
@@ -84,8 +85,10 @@ class Learner:
         self._served = self._dropped = self._expired = 0
         self._released_at = 0  # rows there were at the last release
         self._copies = 1
-        self._moved = False
+        self._moved = self._forked = False
         self._lock = Lock()
+        if seed is None:
+            forks.watch(self)
 
     # What it is -------------------------------------------------------------------------------------------------
 
@@ -334,11 +337,25 @@ class Learner:
     # What is refused --------------------------------------------------------------------------------------------
 
     def _refuse_moved(self) -> None:
+        if self._forked:
+            raise Moved(
+                "This learner was at work before its process forked, and its copy here would release the same sums a "
+                "second time. Use it in the process that started it, or start one after the fork."
+            )
         if self._moved:
             raise Moved(
                 "This learner went on in a checkpoint, and would release the same sums a second time. Resume it there "
                 "with tacit.resume(path, key)."
             )
+
+    def in_child(self) -> None:
+        """After a fork: one that has been at work belongs to the parent, and refuses; one that has not goes on with
+        noise, and with ids of decisions, of its own."""
+        self._lock = Lock()  # another thread of the parent may have held it
+        if self._served or self._session.vault.counters[ROWS]:
+            self._moved = self._forked = True
+        else:
+            self._decisions.turn_key()
 
     def _refuse_rows(self, rows: int) -> None:
         """Unless so many more rows may be learned."""
@@ -381,7 +398,7 @@ class Learner:
             raise OutOfBounds(f"Expected |reward| <= {bound:g} (strict), got one above it. Rescale rewards.")
 
     def __repr__(self) -> str:
-        state = ", moved to a checkpoint" if self._moved else ""
+        state = ", of another process" if self._forked else ", moved to a checkpoint" if self._moved else ""
         return f"<Learner of {self._config!r}: {int(self._session.view.stage[0]):,} views released{state}>"
 
     def __reduce__(self) -> NoReturn:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit._kernel import entry
 from tacit._types import Floats, Ints
+from tacit.core import forks
 from tacit.core.inputs import not_finite
 from tacit.core.plan import Plan
 from tacit.core.round import (
@@ -104,6 +105,7 @@ class Session:
         if source is None:
             source = self._new_tape() if seed is None else stream(seed, 0, POLICY)
         self.read_from(source)
+        forks.watch(self)
 
     # Noise ------------------------------------------------------------------------------------------------------
 
@@ -117,6 +119,14 @@ class Session:
         self._lays_more = self._first != self._row
         # What lays normals on the tape: whole numbers, or None for double precision.
         self._draw = None if seeded or self._lattice_scale is None else _Sampler(self._lattice_scale)
+
+    def in_child(self) -> None:
+        """After a fork: the numbers on the tape are the parent's. They are wiped, and a tape of its own is laid out."""
+        if self.seeded or not len(self.noise.at) or not (len(self.noise.normals) or len(self.noise.uniforms)):
+            return
+        self.noise.normals.fill(np.nan)
+        self.noise.uniforms.fill(np.nan)
+        self.read_from(self._new_tape())
 
     @property
     def row_normals(self) -> int:
@@ -206,7 +216,7 @@ class Session:
         return self._tick(*arguments)
 
     def prepare_encode(self, view: Any, row: Floats, reward: float) -> None:
-        """Everything about `encode` that takes long or can fail. An owner that counts reports counts between the two."""
+        """What takes long in `encode`, or can fail. An owner that counts reports counts between the two."""
         if self._lays_rows:
             normals, uniforms = self._first
             refill(self.noise, normals, uniforms, self._draw)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit._types import Floats
+from tacit.core import forks
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import LEARNED, RELEASED, ROWS
@@ -38,6 +39,7 @@ class Live:
         self.published = plan.view()
         self._session = Session(plan, self.dim, seed=seed, slates=_SLATES)
         self._ahead: tuple[Floats, Floats] | None = None  # drawn before it is needed, and never read before
+        forks.watch(self)
 
     # What it is ---------------------------------------------------------------------------------------------------
 
@@ -135,6 +137,10 @@ class Live:
             or self._ahead is not None
             or noise.at[NORMALS] + session.row_normals <= len(noise.normals)
         )
+
+    def in_child(self) -> None:
+        """After a fork: what was drawn ahead is the parent's."""
+        self._ahead = None
 
     def draw_ahead(self) -> None:
         """Draw the next tape: in any thread, outside of transactions. Whoever lays it out takes it whole, once."""
