@@ -80,3 +80,24 @@ def test_slates_are_kept_within_a_bound():
     for arms in range(1, 20):
         one.choose(one.view, np.zeros((arms, 3)))
         assert len(one._slates) <= 3
+
+
+def test_a_row_is_owned_before_it_is_looked_at(monkeypatch):
+    """Kernels read a row twice, without the interpreter's lock: to measure it, and to sum it. Another thread that wrote
+    to the caller's array in between put 1e100 into a sum bounded by 1."""
+    seen = []
+    for call in ("learn", "encode"):
+        real = getattr(Session, call)
+
+        def watched(self, *arguments, real=real):
+            seen.append(next(part for part in arguments if isinstance(part, np.ndarray)))
+            return real(self, *arguments)
+
+        monkeypatch.setattr(Session, call, watched)
+    x = np.array([0.6, 0.0])
+    tacit.JointLinUCB(dim=2, epsilon=1.0, delta=1e-6).start(seed=1).learn(x, 1.0)
+    tacit.LocalLinUCB(dim=2, epsilon=1.0, delta=1e-6, horizon=10).device(seed=1).report(x, 1.0)
+    assert len(seen) == 2
+    for row in seen:
+        assert np.array_equal(row, x)
+        assert not np.shares_memory(row, x)

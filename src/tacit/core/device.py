@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from tacit._validate import real, whole
 from tacit.core import forks
 from tacit.core.contract import contract_of
-from tacit.core.inputs import as_floats, not_finite
+from tacit.core.inputs import as_floats, as_row, not_finite
 from tacit.core.policy import Policy
 from tacit.core.session import Session
 from tacit.errors import BadInput, LimitReached, Moved, VaultSealed
@@ -114,12 +114,7 @@ class Device:
 
         Raises `LimitReached` when all reports are made; `choose` goes on.
         """
-        row = as_floats("x", x)
-        if row.shape != (self._contract.dim,):
-            raise BadInput(
-                f"Expected x of shape ({self._contract.dim},), got {row.shape}. Pass the chosen action itself: "
-                "actions[arm]."
-            )
+        row = as_row(x, self._contract.dim)
         if type(reward) is not float:
             reward = real("reward", reward)
         with self._lock:

@@ -41,11 +41,12 @@ def as_rows(actions: ArrayLike | None, dim: int) -> Floats:
 
 
 def as_row(x: ArrayLike, dim: int) -> Floats:
-    """One action of shape (dim,)."""
+    """One action of shape (dim,), as a copy. Kernels read it twice without the interpreter's lock, and what was clipped
+    must be what is summed, whatever another thread writes to the caller's array meanwhile."""
     row = as_floats("x", x)
     if row.shape != (dim,):
         raise BadInput(f"Expected x of shape ({dim},), got {row.shape}. Pass the chosen action itself: actions[arm].")
-    return row
+    return row.copy()
 
 
 def no_rows(actions: object, fixed: Floats) -> Floats:
