@@ -62,7 +62,17 @@ _TOPICS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "guarantees": ("Guarantees and cards", "What is promised, as a value.", ("Guarantee", "Card", "Promise")),
 }
 #: Modules whose names are all public.
-_MODULES = ("privacy", "kernels", "features", "adapters", "errors", "reproduce")
+_MODULES = (
+    "privacy",
+    "releases",
+    "calibrations",
+    "explorations",
+    "kernels",
+    "features",
+    "adapters",
+    "errors",
+    "reproduce",
+)
 
 
 def pages() -> dict[str, str]:

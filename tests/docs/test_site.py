@@ -149,10 +149,11 @@ def test_everything_public_is_in_the_reference(site):
     inventory = (site / "objects.inv").read_bytes()
     listed = zlib.decompress(inventory.split(b"\n", 4)[4]).decode()
     names = {line.split(" ", 1)[0] for line in listed.splitlines()}
-    modules = {"adapters", "environments", "errors", "features", "kernels", "reproduce"}
+    values = {"calibrations", "explorations", "releases"}
+    modules = {"adapters", "environments", "errors", "features", "kernels", "reproduce", *values}
     for name in set(tacit.__all__) - modules - {"__version__"}:
         assert f"tacit.{name}" in names, name
-    for module in ("environments", "privacy"):
+    for module in ("environments", "privacy", *values):
         for name in importlib.import_module(f"tacit.{module}").__all__:
             if name[0].isupper() and not name.isupper():
                 assert f"tacit.{module}.{name}" in names or f"tacit.{name}" in names, name
