@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from tacit.core.learner import POLICY, Learner
@@ -25,6 +28,21 @@ def everything() -> dict[str, Any]:
         for noise in ("float", "secure")
         if has(config, noise)
     }
+
+
+def uncompiled(module: str) -> Any:
+    """What a module prints as JSON when its kernels run as plain Python."""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-m", module],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
 
 
 def has(config: Policy, noise: str) -> bool:

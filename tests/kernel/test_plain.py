@@ -1,31 +1,17 @@
 """Kernels as plain Python: the same arms and the same views, to the bit."""
 
-import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.kernel import plain
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture(scope="module")
 def uncompiled():
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "tests.kernel.plain"],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
+    return plain.uncompiled("tests.kernel.plain")
 
 
 def test_every_example_plays_the_same_without_a_compiler(uncompiled):

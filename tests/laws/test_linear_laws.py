@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
@@ -25,10 +20,10 @@ from tacit.noise import stream
 from tacit.policies.linear import Linear
 from tacit.policies.switching import Switching
 from tacit.privacy.scope import Trust
+from tests.kernel.plain import uncompiled
 
 from .conftest import EXAMPLES, name
 
-ROOT = Path(__file__).parents[2]
 SAMPLERS = ("float", "secure")
 
 
@@ -43,17 +38,7 @@ def planned(config: Policy, sampler: str) -> Plan | None:
 @pytest.fixture(scope="module")
 def without_secrets():
     """What came of every linear example whose vault was emptied between `publish` and `fit`, in every release."""
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "tests.laws.poisoned"],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
+    return uncompiled("tests.laws.poisoned")
 
 
 def test_what_follows_publish_depends_on_published_numbers_alone(without_secrets):

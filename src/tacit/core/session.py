@@ -122,8 +122,8 @@ class Session:
 
     def in_child(self) -> None:
         """After a fork: the numbers on the tape are the parent's. They are wiped, and a tape of its own is laid out."""
-        if self.seeded or not len(self.noise.at) or not (len(self.noise.normals) or len(self.noise.uniforms)):
-            return
+        if self.seeded or not (len(self.noise.normals) or len(self.noise.uniforms)):
+            return  # a server's tape is empty, and stays so
         self.noise.normals.fill(np.nan)
         self.noise.uniforms.fill(np.nan)
         self.read_from(self._new_tape())
