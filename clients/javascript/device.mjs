@@ -1,13 +1,10 @@
 // One person's device: it reads the contract it was installed with and the server's views, picks an arm, and noises its
 // reports before they leave. Browsers, and Node from 19 on. What it must and must not do: README.md.
+import { discreteGaussian } from "./exact.mjs";
+
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 const check = (holds, text) => { if (!holds) throw new Error(text); };
 const id = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
-const uniform = () => { // 53 bits of the operating system's, never 0
-  const [high, low] = crypto.getRandomValues(new Uint32Array(2));
-  return ((high >>> 5) * 2 ** 26 + (low >>> 6) + 0.5) / 2 ** 53;
-};
-const normal = () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()); // Box and Muller (1958)
 
 export class Device {
   constructor(contract, { limit = contract.limit, made = 0 } = {}) {
@@ -29,17 +26,18 @@ export class Device {
   }
 
   report(x, reward) {
-    const { dim, fingerprint, report: { kind, radius, constants, noise: { scale }, ...bounds } } = this.contract;
-    check(x.length === dim && [...x, reward, scale].every(Number.isFinite), "Expected finite numbers.");
+    const { dim, fingerprint, report: { kind, radius, constants, noise: { scale, step }, ...bounds } } = this.contract;
+    check(x.length === dim && [...x, reward, scale].every(Number.isFinite) && step > 0, "Expected finite numbers.");
     check(this.made < this.limit, "All reports that the guarantee is priced for are made.");
     this.made += 1; // keep it across restarts
     const n = dim - constants.length, shrink = Math.min(1, radius / Math.hypot(...x.slice(0, n)));
     const z = [...x.slice(0, n).map((value) => shrink * value), ...constants]; // clipped; the first n are private
     const y = Math.min(Math.max(reward, bounds.reward_low), bounds.reward_high);
-    const spread = Math.hypot(scale, this.view.arrays.perturbation?.[0] ?? 0); // a view may add noise, never take any
-    const noisy = (value, deviation = scale) => value + deviation * normal();
+    const draw = () => discreteGaussian(scale / step), nearest = (a) => Math.floor(a / step + 0.5);
+    const noisy = (value) => step * (nearest(value) + draw()); // whole steps on whole steps
+    const more = this.view.arrays.perturbation?.[0] ?? 0; // a view may add noise, never take any
     const values = kind === "xy"
-      ? [...z.map((a, i) => (i < n ? noisy(a, spread) : a)), noisy(y)]
+      ? [...z.map((a, i) => (i < n ? noisy(a) + more * (step / scale) * draw() : a)), noisy(y)]
       : [...z.flatMap((a, i) => z.slice(i).map((b) => (i < n ? noisy(a * b) : a * b))), ...z.map((a) => noisy(a * y))];
     return { tacit: "report", version: 1, contract: fingerprint, id: id(), stage: this.view.stage, values };
   }

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from tacit._validate import above, one_of, positive
 from tacit.core.settings import Choice
-from tacit.errors import BadInput, NoSecureSampler
+from tacit.errors import BadInput
 
 __all__ = ["Exact", "Published", "Script"]
 
@@ -109,12 +109,3 @@ class Script(Choice):
 
 def _not_published(option: str, meaning: str) -> str:
     return f'Expected no {option} with calibration="published", got otherwise: {meaning}.'
-
-
-def refuse_published(sampler: str, calibration: object, described: str) -> None:
-    """A paper's constants are there to be compared with, in double precision."""
-    if sampler == "secure" and calibration == "published":
-        raise NoSecureSampler(
-            f'Expected calibration="exact" for noise="secure", got {described} with calibration="published", whose '
-            'noise is the paper\'s. Use calibration="exact".'
-        )

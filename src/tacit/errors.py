@@ -3,7 +3,7 @@
     TacitError
     ├── BadInput (ValueError)       an argument is not what was expected; nothing was changed
     │   ├── UnknownName             no policy, environment or option of that name (the nearest names are offered)
-    │   ├── NoSecureSampler         noise="secure" where no exact sampler is known, or none is installed
+    │   ├── NoSecureSampler         noise that can only be simulated, asked for without a seed
     │   ├── OutOfBounds             strict mode: an action or reward lies outside the declared bounds
     │   ├── UnknownDeployment       the service has no deployment of that name
     │   ├── UnknownDecision         this learner never made a decision of that id
@@ -65,7 +65,7 @@ class OutOfBounds(BadInput):
 
 
 class NoSecureSampler(BadInput):
-    """`noise="secure"` was asked for where no exact sampler is known, or where OpenDP is not installed."""
+    """Noise that can only be simulated was asked for where people are protected: no exact sampler of it is known."""
 
 
 class UnknownDeployment(BadInput):

@@ -86,9 +86,9 @@ def test_an_audit_of_everything_goes_on_where_it_was_stopped(tmp_path) -> None:
 def test_a_long_configuration_is_attacked_in_a_shorter_form_of_the_same_promise() -> None:
     config = tacit.JointLinUCB(dim=2, epsilon=1.0, delta=1e-5, releases="tree", horizon=100_000, reward_bound=0.5)
     found = audit(config, runs=200, twins=False, progress=False)
-    assert found.settings == {**config.to_dict(), "horizon": 8}
+    assert found.settings == {**config.to_dict(), "horizon": 8, "sampler": "secure"}
     assert found.notes[0].endswith("horizon=8 for 100,000.")
     assert "shorter form" in found.text()
     whole = audit(config, runs=200, twins=False, as_it_is=True, progress=False)
-    assert whole.settings == config.to_dict()
+    assert whole.settings == {**config.to_dict(), "sampler": "secure"}
     assert not whole.notes

@@ -70,8 +70,8 @@ def test_people_who_are_not_honest_are_left_out_of_the_totals() -> None:
     config = FORMS[1]
     sampler: Any = shuffle.attacks(config)[0].sampler
     assert len(sampler.watched) == config.honest_people < config.batch_size
-    assert sampler.plan.params.row.ones > 0
-    assert sampler.plan.params.counter.together == 0
+    assert sampler.plan.params.row.ones.trials > 0
+    assert sampler.plan.params.counter.ones.trials == 0
 
 
 def test_a_policy_can_be_named_with_nothing_but_its_promise() -> None:

@@ -10,6 +10,13 @@ from tacit.auditing.attacks import local
 from tacit.auditing.families import families
 from tacit.cli import main
 
+#: Noise that can only be simulated.
+WISHART = (
+    *("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--horizon", "100", "--releases", "tree"),
+    *("--calibration", "published", "--noise", "wishart"),
+)
+SAMPLERS = {None: (), "secure": ("--sampler", "secure"), "double": ("--sampler", "double")}
+
 
 def ask(capsys, *words):
     code = main(["audit", *words])
@@ -58,13 +65,20 @@ def test_what_a_service_draws_is_attacked_too(capsys, tmp_path):
     code, out, _ = ask(capsys, *asked, *words)
     assert code == 0, out
     assert "sampler=secure" in out
-    assert "normal numbers rounded to whole steps" in out
-    assert main(["privacy", *asked, "--sampler", "secure", "--audit", str(record)]) == 0
+    for default in ((), ("--sampler", "secure")):
+        assert main(["privacy", *asked, *default, "--audit", str(record)]) == 0
+        card = capsys.readouterr().out
+        assert "Noise is drawn exactly, in whole numbers" in card
+        assert "ANOTHER FORM" not in card
+    assert main(["privacy", *asked, "--sampler", "double", "--audit", str(record)]) == 0
     card = capsys.readouterr().out
-    assert "Discrete Gaussian on a lattice" in card
-    assert "ANOTHER FORM" not in card
-    assert main(["privacy", *asked, "--audit", str(record)]) == 0
-    assert 'ANOTHER FORM of this policy was audited, with sampler "secure" (here null)' in capsys.readouterr().out
+    assert 'ANOTHER FORM of this policy was audited, with sampler "secure" (here "double")' in card
+
+
+def test_what_is_attacked_is_drawn_as_for_people_unless_told_otherwise(capsys):
+    words = ("renyi-ucb", "--epsilon", "1", "--delta", "1e-5", "--arms", "2", "--runs", "500", "--no-twins")
+    found = {sampler: facts(capsys, *words, *given)[1]["findings"] for sampler, given in SAMPLERS.items()}
+    assert found[None] == found["secure"] != found["double"]
 
 
 def test_the_same_seed_gives_the_same_audit(capsys):
@@ -86,9 +100,9 @@ def test_the_same_seed_gives_the_same_audit(capsys):
         (("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--confidence", "2"), "0 < confidence < 1"),
         (("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--ratios", "2"), "Did you mean --ratio"),
         (("joint-linucb", "--delta", "1e-5"), "--epsilon"),
-        (("laplace-ucb", "--epsilon", "1", "--sampler", "secure"), "got laplace-ucb, which has none"),
+        ((*WISHART, "--sampler", "secure"), "got joint-linucb, which is for simulation only"),
         (("usca", "--epsilon", "1", "--delta", "1e-5", "--sampler", "secure"), "got usca, which learns functions"),
-        (("renyi-ucb", "--epsilon", "1", "--delta", "1e-5", "--sampler", "best"), "one of 'float', 'secure'"),
+        (("renyi-ucb", "--epsilon", "1", "--delta", "1e-5", "--sampler", "best"), "one of 'secure', 'double'"),
     ],
 )
 def test_what_cannot_be_audited_is_refused_with_a_reason(capsys, words, said):

@@ -14,6 +14,8 @@ from tacit.privacy import Audited, card_schema, gdp
 from tests.cli.test_cli import ask, facts
 
 JOINT = ["privacy", "joint-linucb", "--epsilon", "1", "--delta", "1e-6"]
+#: Noise that can only be simulated.
+WISHART = [*JOINT, *("--horizon", "100", "--releases", "tree", "--calibration", "published", "--noise", "wishart")]
 LOCAL = ["privacy", "local-linucb", "--epsilon", "2", "--delta", "1e-6", "--horizon", "1000"]
 
 
@@ -25,7 +27,7 @@ def save(capsys, path, *arguments) -> str:
 @pytest.fixture
 def record(tmp_path):
     """An audit of a smaller form of what `JOINT` asks for."""
-    form = CATALOGUE["joint-linucb"](dim=2, epsilon=1.0, delta=1e-6).to_dict()
+    form = {**CATALOGUE["joint-linucb"](dim=2, epsilon=1.0, delta=1e-6).to_dict(), "sampler": "secure"}
     audited = Audited(
         verdict="consistent",
         policy="joint-linucb",
@@ -62,8 +64,21 @@ def test_the_card_of_a_service_has_its_sampler(capsys):
     card = facts(capsys, *JOINT, "--sampler", "secure")
     jsonschema.validate(card, card_schema())
     assert card["settings"]["sampler"] == "secure"
-    assert {**facts(capsys, *JOINT)["settings"], "sampler": "secure"} == card["settings"]
-    assert "Discrete Gaussian on a lattice" in ask(capsys, *JOINT, "--sampler", "secure")[1]
+    assert facts(capsys, *JOINT) == card, "what start() and a service take, unless told otherwise"
+    text = ask(capsys, *JOINT, "--sampler", "secure")[1]
+    assert "Noise is drawn exactly, in whole numbers" in text
+    assert "simulation only" not in text
+
+
+def test_the_card_of_a_simulation_says_so_first(capsys):
+    card = facts(capsys, *JOINT, "--sampler", "double")
+    jsonschema.validate(card, card_schema())
+    assert {**facts(capsys, *JOINT)["settings"], "sampler": "double"} == card["settings"]
+    text = ask(capsys, *JOINT, "--sampler", "double")[1]
+    assert text.splitlines()[1] == "WARNING, simulation only: noise in double precision."
+    assert "SIMULATION ONLY: noise is drawn in double precision" in text
+    # Where noise can only be simulated there is no other card.
+    assert facts(capsys, *WISHART)["settings"]["sampler"] == "double"
 
 
 def test_an_audit_is_put_on_the_card_with_what_differs(capsys, record):
@@ -110,8 +125,8 @@ ERRORS = {
     ("privacy", "compose", "a.json", "--epsilon", "1"): "Expected files of cards after compose, got '--epsilon'",
     ("privacy", "compose", "a.json", "--page", "p.html"): "Expected files of cards after compose, got '--page'",
     ("privacy", "compose", "a.json", "--sampler", "secure"): "Expected files of cards after compose, got '--sampler'",
-    ("privacy", "laplace-ucb", "--epsilon", "1", "--sampler", "secure"): "got laplace-ucb, which has none",
-    (*JOINT, "--sampler", "best"): "Expected noise to be one of 'float', 'secure', got noise='best'",
+    (*WISHART, "--sampler", "secure"): "got joint-linucb, which is for simulation only",
+    (*JOINT, "--sampler", "best"): "Expected sampler to be one of 'secure', 'double', got sampler='best'",
     (*JOINT, "--audit", "nowhere.json"): "Expected the record of an audit as JSON in 'nowhere.json'",
     (*JOINT, "--page", "card.txt"): "Expected a path ending in .html, got 'card.txt'",
     (*JOINT, "stray.json"): "Expected an option like --epsilon 1, got 'stray.json'",

@@ -22,7 +22,7 @@ from tacit.cli.serve import _ledger_table
 
 pytest.importorskip("litestar")
 
-ARMS = ["renyi-ucb", "--arms", "3", "--rho", "1", "--sampler", "float"]
+ARMS = ["renyi-ucb", "--arms", "3", "--rho", "1"]
 
 
 def ask(capsys, *arguments):
@@ -102,7 +102,7 @@ def test_a_deployment_from_its_making_to_its_end(capsys, service):
     assert out.startswith("arms: renyi-ucb, serving, view 1, 0 decisions")
     assert "Privacy card" in out
     found = facts(capsys, "deployments", "list", *where)
-    assert [(one["name"], one["closes_after"], one["noise"]) for one in found] == [("arms", 60.0, "float")]
+    assert [(one["name"], one["closes_after"], one["sampler"]) for one in found] == [("arms", 60.0, "secure")]
     code, out, _ = ask(capsys, "deployments", "list", *where)
     assert code == 0
     assert re.match(r"arms +renyi-ucb +epsilon", out)
@@ -326,7 +326,9 @@ def test_words_that_mean_nothing_are_refused(capsys, tmp_path):
         err = refusal(capsys, "deployments", "create", "arms", *ARMS, "--default-reward", "nan", "--url", url)
         assert "default_reward" in err
         assert "device" not in err
-        laplace = ["laplace-ucb", "--arms", "3", "--epsilon", "1"]
-        err = refusal(capsys, "deployments", "create", "arms", *laplace, "--url", url)
-        assert "--sampler float" in err
-        assert "Leave noise out" not in err
+        err = refusal(capsys, "deployments", "create", "arms", *ARMS, "--sampler", "double", "--url", url)
+        assert "There is no option of renyi-ucb '--sampler'" in err
+        published = ["--releases", "tree", "--calibration", "published", "--noise", "wishart"]
+        wishart = ["joint-linucb", "--dim", "2", "--epsilon", "1", "--delta", "1e-6", "--horizon", "100", *published]
+        err = refusal(capsys, "deployments", "create", "arms", *wishart, "--url", url)
+        assert "got joint-linucb, which is for simulation only" in err

@@ -204,7 +204,7 @@ def test_a_deployment_is_made_by_name_or_by_configuration(client, service):
         "budget": {"epsilon": 1.0, "delta": 1e-6},
     }
     config = tacit.RenyiGOPE(actions=np.eye(2), rho=1.0)
-    client.create("news", config, closes_after=60.0, default_reward=0.0, noise="float", seed=0)
+    client.create("news", config, closes_after=60.0, default_reward=0.0, seed=0)
     sent = body(service.asked[1])
     assert (sent["policy"], sent["closes_after"], sent["default_reward"], sent["seed"]) == ("renyi-gope", 60.0, 0.0, 0)
     assert tacit.RenyiGOPE.from_dict(sent["parameters"]) == config

@@ -62,7 +62,7 @@ def client(url):
 
 def test_an_application_and_the_service(client):
     config = tacit.JointLinUCB(dim=2, epsilon=1.0, delta=1e-6, person_rounds=5)
-    made = client.create("news", config, noise="float", closes_after=60.0)
+    made = client.create("news", config, closes_after=60.0)
     assert (made["deployment"]["name"], made["deployment"]["closes_after"]) == ("news", 60.0)
     choice = client.decide("news", ACTIONS, person="somebody", key="k")
     assert client.decide("news", ACTIONS, person="somebody", key="k") == choice

@@ -10,6 +10,7 @@ import math
 import re
 import shutil
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,9 @@ from jsonschema import Draft202012Validator
 
 from tacit.core.contract import contract_of
 from tacit.core.messages import schema, write
+from tacit.noise import DiscreteGaussian
+from tacit.noise.coins import exp_bounds
+from tacit.noise.discrete import proposed_exactly
 from tests.core import golden
 from tests.core.apart import LocalExample, ShuffleExample, actions, reports_of
 from tests.statistics import checks
@@ -49,6 +53,8 @@ EXAMPLES = [
     golden.CONFIGS["xy"],
     golden.CONFIGS["gram"],
 ]
+#: Of noise, in steps.
+SCALES = (0.3, 1.0, 17.25, 1234.567, 1.65279e7, 3.1e12)
 NAMES = ["xy", "xy with constants", "gram", "gram with constants", "online-linucb", "local-linucb"]
 
 
@@ -178,6 +184,58 @@ def test_its_noise_has_the_law_of_the_contract(config):
     assert checks.scale(left[:, mask], scale) > UNSEEDED_LEVEL
     assert checks.covariance(left[:, mask], scale**2 * np.eye(mask.sum())) > UNSEEDED_LEVEL
     assert len(np.unique(left[:, mask])) == left[:, mask].size
+
+
+@needs_node
+@pytest.mark.parametrize("config", EXAMPLES, ids=NAMES)
+def test_what_it_noises_is_in_whole_steps_of_the_contract(config):
+    step, mask = config.contract()["report"]["noise"]["step"], noised(config)
+    reports = run(config, rows=[((0.3, -0.4, 0.1, 0.7)[: config.dim], 0.3)] * 50)["reports"]
+    values = np.array([report["values"] for report in reports])[:, mask]
+    assert np.array_equal(np.round(values / step) * step, values)
+
+
+#: Reads [[scale, [word, word, word, word]], …], words as [high, low]; what each proposal comes to, and words drawn.
+PROPOSALS = """
+import { readFileSync } from "node:fs";
+import { proposed } from "EXACT";
+const more = (n) => { drawn += n; return Array.from({ length: n }, () => [0x01234567, 0x89abcdef]); };
+let drawn = 0;
+const found = JSON.parse(readFileSync(0, "utf8")).map(([scale, words]) => proposed(scale, words, more));
+console.log(JSON.stringify({ found, drawn }));
+"""
+
+
+@needs_node
+def test_its_proposals_come_to_what_they_do_in_python():
+    """Words at random, and words at which doubles leave open on which side of e^−x a number lies."""
+    rng = np.random.default_rng(5)
+    asked = [(scale, rng.integers(2**64, size=4, dtype=np.uint64)) for scale in SCALES for _ in range(300)]
+    for scale in SCALES:
+        for place, chance in ((1, Fraction(0)), (2, Fraction(1)), (2, Fraction(3))):
+            words = rng.integers(2**63, size=4, dtype=np.uint64)  # a number that is often kept
+            if place == 1:
+                top = math.floor(scale) + 1
+                chance = Fraction(int(words[0] >> np.uint64(11)) % top, top)
+            low, _ = exp_bounds(chance, 64)
+            for near in (-1, 0, 1):
+                words[place] = min(max(low + near, 0), 2**64 - 1)
+                asked.append((scale, words.copy()))
+    drawn = []
+
+    def more(count):
+        drawn.append(count)
+        return np.full(count, 0x0123456789ABCDEF, np.uint64)
+
+    laws = {scale: DiscreteGaussian(scale) for scale in SCALES}
+    expected = [proposed_exactly(laws[scale], math.floor(scale) + 1, words, more) for scale, words in asked]
+    sent = [[scale, [divmod(int(word), 2**32) for word in words]] for scale, words in asked]
+    source = PROPOSALS.replace("EXACT", (FOLDER / "exact.mjs").as_uri())
+    command = [NODE, "--input-type=module", "--eval", source]
+    done = subprocess.run(command, input=json.dumps(sent), capture_output=True, text=True, check=True, timeout=120)
+    assert json.loads(done.stdout)["found"] == expected
+    assert len({one for one in expected if one is not None}) > 300
+    assert sum(drawn) > 0, "no proposal needed more bits"
 
 
 @needs_node

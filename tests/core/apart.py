@@ -21,12 +21,15 @@ from tacit.core.policy import Policy
 from tacit.core.round import COUNTERS, ROWS
 from tacit.core.settings import option
 from tacit.core.verbs import absorb, choose, encode, release
+from tacit.counters.counter import ROUNDING, Load, calibrate_lattice
 from tacit.estimators.ridge import Confidence, confidence_of, first_view, fit
 from tacit.explorations import Optimism, first_best, optimistic_arm
-from tacit.mechanisms.report import PersonBounds, person_bounds, report_gram, report_row
-from tacit.noise import fill_normals, fill_uniforms
+from tacit.mechanisms.report import PersonBounds, noised, person_bounds, report_gram, report_row
+from tacit.mechanisms.shuffle import Ones, draw_ones, most_uniforms
+from tacit.mechanisms.shuffle.binomial import PROPOSAL
+from tacit.noise import Binomial, DiscreteGaussian, fill_normals, fill_uniforms
 from tacit.privacy.calibrate import Promise, calibrate
-from tacit.privacy.event import ReportEvent
+from tacit.privacy.event import LatticeEvent, ReportEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust, Unit
 
@@ -36,6 +39,7 @@ class RowParams(NamedTuple):
 
     bounds: PersonBounds
     scale: float
+    step: float
     gram: bool
     confidence: Confidence
     exploration: Optimism
@@ -46,6 +50,7 @@ class GramParams(NamedTuple):
 
     bounds: PersonBounds
     scale: float
+    step: float
     gram: bool
     confidence: Confidence
     exploration: Optimism
@@ -95,7 +100,7 @@ class LocalExample(Policy):
     def calibrated(self):
         return "exact"
 
-    def plan(self, sampler="float"):
+    def plan(self, sampler="double"):
         radius = math.sqrt(1 - sum(value * value for value in self.constants))
         reports = self.person_rounds or 1
         sensitivity = math.sqrt(8.0)  # of both kinds, at most
@@ -103,9 +108,20 @@ class LocalExample(Policy):
         def event_at(scale):
             return ReportEvent(scale, sensitivity, reports)
 
-        scale = calibrate(self.promise, event_at)
+        scale, step, law = calibrate(self.promise, event_at), 0.0, None
         event = event_at(scale)
         size = linalg.packed_size(self.dim) + self.dim
+        if sampler == "secure":
+            laid = calibrate_lattice(
+                self.promise,
+                event_at,
+                lambda event: event,
+                rough=scale,
+                sensitivity=sensitivity,
+                coordinates=size + 1,
+                load=Load(1.0, 1, 1),
+            )
+            scale, step, event, law = laid.scale, laid.step, laid.event, laid.law
         confidence = confidence_of(
             self.dim,
             noise_level=0.1,
@@ -119,7 +135,7 @@ class LocalExample(Policy):
         gram, zeros = self.sends == "gram", np.zeros(size)
         bounds = person_bounds(radius, self.reward_low, self.reward_high, self.constants)
         return Plan(
-            params=(GramParams if gram else RowParams)(bounds, scale, gram, confidence, Optimism(1.0)),
+            params=(GramParams if gram else RowParams)(bounds, scale, step, gram, confidence, Optimism(1.0)),
             server=LocalServerParams(gram, confidence),
             vault=lambda: SumsVault(np.zeros(size), np.zeros(COUNTERS, np.int64)),
             view=lambda: first_view(self.dim, confidence, zeros),
@@ -132,7 +148,8 @@ class LocalExample(Policy):
                 unit=Unit.round() if self.person_rounds is None else Unit.person(self.person_rounds),
                 delta=self.delta,
             ),
-            draws=Draws(learn_normals=size + 1),
+            draws=Draws(learn_normals=2 * size + 1),
+            law=law,
             limit=self.horizon,
             limit_hint="start anew.",
             noise_scale=scale,
@@ -143,7 +160,7 @@ class LocalExample(Policy):
                 reward_low=self.reward_low,
                 reward_high=self.reward_high,
                 constants=self.constants,
-                noise={"scale": scale},
+                noise={"scale": scale, "step": step},
             ),
         )
 
@@ -157,13 +174,13 @@ def _choose(params, view, slate, noise):
 @implements(encode, RowParams)
 @kernel
 def _encode(params, view, x, reward, report, noise):
-    report_row(params.bounds, params.scale, 0.0, x, reward, report, noise)
+    report_row(params.bounds, params.scale, params.step, 0.0, x, reward, report, noise)
 
 
 @implements(encode, GramParams)
 @kernel
 def _encode_gram(params, view, x, reward, report, noise):
-    report_gram(params.bounds, params.scale, x, reward, report, noise)
+    report_gram(params.bounds, params.scale, params.step, x, reward, report, noise)
 
 
 @implements(absorb, RowParams, GramParams, LocalServerParams)
@@ -188,13 +205,14 @@ class MixedParams(NamedTuple):
     """Of a device whose reports are noised each by itself."""
 
     scale: float
+    step: float
 
 
 class CountingParams(NamedTuple):
     """Of a device that sends counts."""
 
     grid: float  # steps per unit
-    ones: int  # random ones per coordinate, each with probability ½
+    ones: Ones  # random ones per coordinate
 
 
 class BatchParams(NamedTuple):
@@ -233,28 +251,37 @@ class ShuffleExample(Policy):
     def examples(cls, dim):
         return (cls(dim=dim), cls(dim=dim, sends="xy"))
 
-    def plan(self, sampler="float"):
+    def plan(self, sampler="double"):
         event = ReportEvent(self.scale, math.sqrt(8.0))
-        counts = self.sends == "counts"
+        counts, exact, step = self.sends == "counts", sampler == "secure", 2.0**-30
         size = self.dim if counts else self.dim + 1
+        ones = Ones(float(self.ones), 0.5, exact)
+        law = Binomial(self.ones, 0.5) if counts else DiscreteGaussian(self.scale / step)
+        if exact and not counts:
+            event = LatticeEvent(event, step=step, coordinates=size, rounding=ROUNDING)
         return Plan(
-            params=CountingParams(float(self.grid), self.ones) if counts else MixedParams(self.scale),
+            params=CountingParams(float(self.grid), ones)
+            if counts
+            else MixedParams(self.scale, step if exact else 0.0),
+            law=law if exact else None,
             server=BatchParams(self.batch, counts, float(self.grid), self.ones),
             vault=lambda: SumsVault(np.zeros(self.dim), np.zeros(COUNTERS, np.int64)),
             view=lambda: MeanView(np.zeros(self.dim), np.zeros(1, np.int64)),
-            report_size=self.dim + 1 + self.ones,
+            report_size=self.dim + 1 + PROPOSAL,
             event=event,
             guarantee=Guarantee.priced(event, trust=self.trust, protects=self.protects, unit=Unit.round(), delta=0.1),
             limit=self.horizon,
             limit_hint="start anew.",
-            draws=Draws(learn_normals=self.dim + 1, learn_uniforms=self.dim * (1 + self.ones)),
+            draws=Draws(learn_normals=self.dim + 1, learn_uniforms=self.dim + most_uniforms(self.dim)),
             report=Reported(
                 kind=self.sends,
                 size=size,
                 action_norm=1.0,
                 reward_low=-1.0,
                 reward_high=1.0,
-                noise={"steps": 2.0 * self.grid, "ones": float(self.ones)} if counts else {"scale": self.scale},
+                noise={"steps": 2.0 * self.grid, "ones": float(self.ones)}
+                if counts
+                else {"scale": self.scale, "step": step},
                 batch=self.batch,
             ),
         )
@@ -273,25 +300,22 @@ def _encode_mixed(params, view, x, reward, report, noise):
     dim = x.shape[0]
     fill_normals(noise, report[: dim + 1])
     for i in range(dim):
-        report[i] = min(max(x[i], -1.0), 1.0) + params.scale * report[i]
-    report[dim] = min(max(reward, -1.0), 1.0) + params.scale * report[dim]
+        report[i] = noised(min(max(x[i], -1.0), 1.0), params.scale, params.step, report[i])
+    report[dim] = noised(min(max(reward, -1.0), 1.0), params.scale, params.step, report[dim])
 
 
 @implements(encode, CountingParams)
 @kernel
 def _encode_counts(params, view, x, reward, report, noise):
     dim = x.shape[0]
-    scratch = report[dim : dim + 1 + params.ones]
+    scratch = report[dim + 1 : dim + 3]
     for i in range(dim):
-        fill_uniforms(noise, scratch)
+        fill_uniforms(noise, scratch[:1])
         place = (min(max(x[i] * reward, -1.0), 1.0) + 1.0) * params.grid
         count = np.floor(place)
         if scratch[0] < place - count:
             count += 1.0
-        for k in range(params.ones):
-            if scratch[1 + k] < 0.5:
-                count += 1.0
-        report[i] = count
+        report[i] = count + draw_ones(params.ones, scratch, noise)
 
 
 @implements(absorb, BatchParams)

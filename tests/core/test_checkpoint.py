@@ -327,7 +327,9 @@ def test_other_noise_for_the_same_configuration_is_refused(written, monkeypatch)
     plan = tacit.JointLinUCB.plan
     twin = TreeEvent(scale=1.0, sensitivity=2.0, nodes=3)
     with monkeypatch.context() as patch:
-        patch.setattr(tacit.JointLinUCB, "plan", lambda self: dataclasses.replace(plan(self), event=twin))
+        patch.setattr(
+            tacit.JointLinUCB, "plan", lambda self, sampler: dataclasses.replace(plan(self, sampler), event=twin)
+        )
         with pytest.raises(BadCheckpoint, match="planned otherwise"):
             resume(written, KEY)
     assert written.read_bytes() == before
@@ -335,15 +337,18 @@ def test_other_noise_for_the_same_configuration_is_refused(written, monkeypatch)
 
 def _rescaled(plan, factor):
     person = plan.event
-    event = dataclasses.replace(person.event, scale=person.event.scale * factor)
-    return dataclasses.replace(plan, event=dataclasses.replace(person, event=event))
+    lattice = person.event
+    event = dataclasses.replace(lattice.event, scale=lattice.event.scale * factor)
+    return dataclasses.replace(plan, event=dataclasses.replace(person, event=dataclasses.replace(lattice, event=event)))
 
 
 def test_the_last_digits_of_another_machine_are_not_other_noise(written, monkeypatch):
     plan = tacit.JointLinUCB.plan
     for factor, fits in ((1.0001, False), (1 + 1e-12, True)):
         with monkeypatch.context() as patch:
-            patch.setattr(tacit.JointLinUCB, "plan", lambda self, factor=factor: _rescaled(plan(self), factor))
+            patch.setattr(
+                tacit.JointLinUCB, "plan", lambda self, sampler, factor=factor: _rescaled(plan(self, sampler), factor)
+            )
             if fits:
                 assert resume(written, KEY).copies == 1
             else:
@@ -354,8 +359,8 @@ def test_the_last_digits_of_another_machine_are_not_other_noise(written, monkeyp
 def test_other_release_times_are_refused(written, monkeypatch):
     plan = tacit.JointLinUCB.plan
 
-    def later(self):
-        found = plan(self)
+    def later(self, sampler):
+        found = plan(self, sampler)
         return dataclasses.replace(
             found, params=found.params._replace(schedule=AtTimes(found.params.schedule.times + 1))
         )
@@ -368,8 +373,8 @@ def test_other_release_times_are_refused(written, monkeypatch):
 def test_arrays_of_another_shape_are_refused(written, monkeypatch):
     plan = tacit.JointLinUCB.plan
 
-    def wider(self):
-        found = plan(self)
+    def wider(self, sampler):
+        found = plan(self, sampler)
         return dataclasses.replace(found, vault=lambda: found.vault()._replace(sums=np.zeros(99)))
 
     monkeypatch.setattr(tacit.JointLinUCB, "plan", wider)

@@ -25,7 +25,7 @@ from tests.statistics import checks
 from tests.statistics.checks import UNSEEDED_LEVEL
 
 from .apart import DIM, LocalExample, ShuffleExample, actions, reports_of
-from .worlds import EXAMPLES, name_of
+from .worlds import LIVE, name_of
 
 CONFIG = LocalExample(dim=DIM)
 X, Y = np.array([0.3, -0.2, 0.1]), 0.5
@@ -322,8 +322,8 @@ class Echo(LocalExample):
 
     slug: ClassVar[str] = "example-echo"
 
-    def plan(self):
-        return replace(super().plan(), params=EchoParams(0.0))
+    def plan(self, sampler="double"):
+        return replace(super().plan(sampler), params=EchoParams(0.0))
 
 
 @implements(choose, EchoParams)
@@ -384,8 +384,8 @@ class Overflow(LocalExample):
 
     slug: ClassVar[str] = "example-overflow"
 
-    def plan(self):
-        return replace(super().plan(), params=OverflowParams(0.0))
+    def plan(self, sampler="double"):
+        return replace(super().plan(sampler), params=OverflowParams(0.0))
 
 
 @implements(encode, OverflowParams)
@@ -402,9 +402,11 @@ class Exact(LocalExample):
     slug: ClassVar[str] = "example-exact"
     promise: ClassVar[None] = None  # type: ignore[assignment]
 
-    def plan(self):
+    def plan(self, sampler="double"):
         return replace(
-            LocalExample(dim=self.dim).plan(), event=tacit.LinUCB(dim=3).plan().event, guarantee=tacit.Guarantee.none()
+            LocalExample(dim=self.dim).plan(sampler),
+            event=tacit.LinUCB(dim=3).plan().event,
+            guarantee=tacit.Guarantee.none(),
         )
 
 
@@ -415,7 +417,7 @@ class Exact(LocalExample):
 def test_device_and_server_apart_give_the_bits_of_a_learner(sends):
     """Through JSON, both ways: the same arms, the same view."""
     config = LocalExample(dim=DIM, sends=sends)
-    learner: Learner = config.start(seed=5)
+    learner: Learner = config.start(seed=5, sampler="secure")
     device, server = config.device(limit=200, seed=5), config.server()
     for offered in actions(200):
         device.see(server.view_json())
@@ -428,7 +430,7 @@ def test_device_and_server_apart_give_the_bits_of_a_learner(sends):
         assert mine.tobytes() == theirs.tobytes()
 
 
-@pytest.mark.parametrize("config", [config for config in EXAMPLES if config.plan().report is not None], ids=name_of)
+@pytest.mark.parametrize("config", [config for config in LIVE if config.plan().report is not None], ids=name_of)
 def test_noise_laid_out_for_a_report_is_enough_for_it(config):
     """A tape that has on it what the plan announces, and nothing more, when the report is made."""
     device, draws = config.device(limit=20), config.plan().draws

@@ -204,7 +204,7 @@ def test_schemas_refuse_what_the_programs_refuse(name):
 def test_a_contract_holds_everything_a_device_must_know():
     config = LocalExample(dim=3, constants=(0.6,), reward_low=0.0, person_rounds=5)
     contract = config.contract()
-    plan = config.plan()
+    plan = config.plan("secure")
     assert contract["report"] == {
         "kind": "xy",
         "size": 4,
@@ -213,8 +213,8 @@ def test_a_contract_holds_everything_a_device_must_know():
         "reward_low": 0.0,
         "reward_high": 1.0,
         "constants": [0.6],
-        "noise": {"scale": plan.params.scale},
-        "largest": 1000 * (1 + plan.params.scale),
+        "noise": {"scale": plan.params.scale, "step": plan.params.step},
+        "largest": 1000 * (1 + plan.params.scale + plan.params.step),
         "batch": None,
     }
     assert contract["view"] == {"theta": [3], "factor": [3, 3], "whiten": [3, 3], "width": [1], "stage": [1]}
@@ -245,10 +245,11 @@ def test_a_fingerprint_does_not_hang_on_last_digits_or_on_words(monkeypatch):
     """Two machines plan the same noise but for the last digits; a later version may say the same in other words."""
     before = CONFIG.contract()
     contract = replace(contract_of(CONFIG))
-    scale = contract.report.noise["scale"]
-    near = replace(contract, report=replace(contract.report, noise={"scale": scale * (1 + 1e-14)}))
+    noise = contract.report.noise
+    scale = noise["scale"]
+    near = replace(contract, report=replace(contract.report, noise={**noise, "scale": scale * (1 + 1e-14)}))
     assert near.fingerprint == before["fingerprint"]
-    far = replace(contract, report=replace(contract.report, noise={"scale": scale * (1 - 1e-6)}))
+    far = replace(contract, report=replace(contract.report, noise={**noise, "scale": scale * (1 - 1e-6)}))
     assert far.fingerprint != before["fingerprint"]
     monkeypatch.setattr(Guarantee, "__str__", lambda self: "in other words")
     again = contract.to_dict()
@@ -292,8 +293,8 @@ def test_the_largest_count_is_all_steps_and_all_ones():
 def test_a_report_nobody_could_check_is_refused(change):
     @dataclass(frozen=True, kw_only=True)
     class Odd(ShuffleExample):
-        def plan(self):
-            plan = super().plan()
+        def plan(self, sampler="double"):
+            plan = super().plan(sampler)
             return replace(plan, report=replace(plan.report, **change))
 
     with pytest.raises(BadInput, match="Expected"):

@@ -48,11 +48,10 @@ def run(script: str) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("noise", ["float", "secure"])
-def test_a_learner_at_work_stays_with_the_process_that_started_it(noise):
+def test_a_learner_at_work_stays_with_the_process_that_started_it():
     """It was: both went on, under the noise that lay ready; subtracting their views gave a row exactly."""
-    said = run(f"""
-learner = CONFIG.start(noise="{noise}")
+    said = run("""
+learner = CONFIG.start()
 learner.learn([1.0, 0.0], 1.0)
 laid = learner._session.noise
 
@@ -96,7 +95,7 @@ def test_noise_that_lies_ready_is_used_in_one_process_only():
     said = run("""
 from tacit.core.session import Session
 
-session = Session(CONFIG.plan(), 2)
+session = Session(CONFIG.planned(), 2)
 session.view.width[0] = 1.0
 session.choose(session.view, np.eye(2))
 ready = session.noise.normals.copy()

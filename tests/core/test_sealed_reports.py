@@ -557,8 +557,8 @@ def test_policies_without_batches_have_nothing_to_seal():
 def test_totals_that_would_not_fit_under_a_mask_are_refused():
     @dataclass(frozen=True, kw_only=True)
     class Fine(ShuffleExample):
-        def plan(self):
-            plan = super().plan()
+        def plan(self, sampler="double"):
+            plan = super().plan(sampler)
             return replace(plan, report=replace(plan.report, noise={"steps": 2.0**50, "ones": 0.0}))
 
     with pytest.raises(BadInput, match=r"Expected totals below 4,503,599,627,370,496, got up to"):

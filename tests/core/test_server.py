@@ -83,8 +83,8 @@ class NoisyServer(LocalExample):
 
     slug: ClassVar[str] = "example-noisy"
 
-    def plan(self):
-        return replace(super().plan(), server=NoisyParams(0.0))
+    def plan(self, sampler="double"):
+        return replace(super().plan(sampler), server=NoisyParams(0.0))
 
 
 @implements(absorb, NoisyParams)

@@ -16,7 +16,7 @@ ROW = np.full(3, 0.25)
 
 
 def session(**options):
-    return Session(CONFIG.plan(), 3, **options)
+    return Session(CONFIG.planned(), 3, **options)
 
 
 @pytest.mark.parametrize("leave", [pickle.dumps, copy.copy, copy.deepcopy])
@@ -61,6 +61,7 @@ def test_a_source_tells_whether_it_is_ever_refilled():
     before = one.noise.state.copy()
     one.learn(ROW, 0.5)  # a stream is not laid out, which would raise
     assert before.shape == one.noise.state.shape
+    assert session(seed=1).seeded, "also where the numbers of a seed are laid on a tape"
 
 
 def test_nothing_is_laid_out_for_a_report_that_is_taken():

@@ -13,6 +13,8 @@ from tacit.policies.catalogue import CATALOGUE
 
 DIM = 4
 EXAMPLES = [config for kind in CATALOGUE.values() for config in kind.examples(DIM)]
+#: Those that can be put to work for people; the others can only be simulated.
+LIVE = [config for config in EXAMPLES if config.sampler() == "secure"]
 
 
 def name_of(config: Any) -> str:

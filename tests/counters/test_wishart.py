@@ -10,8 +10,9 @@ from scipy import special, stats
 from tacit import JointLinUCB
 from tacit._kernel import entry
 from tacit.counters.wishart import SPARE, Masks, draw_mask, empty_memory, wishart_noise
+from tacit.errors import NoSecureSampler
 from tacit.linalg import packed_size
-from tacit.noise import refill, stream, tape, tape_of
+from tacit.noise import stream, tape_of
 from tests.mechanisms.wishart_reference import mask, packed, slots_after_each_row, unpacked
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
@@ -265,29 +266,21 @@ def test_the_bounds_are_not_met_by_degrees_a_tenth_short():
 # With noise of the operating system ------------------------------------------------------------------------------
 
 
-def test_the_tape_of_the_operating_system_serves_every_row():
-    """With what the plan says a call may need laid out before it, no row runs out of noise."""
-    config = paper(dim=3)
-    plan = config.plan()
-    draws, masks = plan.draws, plan.params.counter
-    source = tape(draws.learn_normals + draws.first_normals, draws.learn_uniforms + draws.first_uniforms)
-    refill(source, len(source.normals), len(source.uniforms))
-    for noise, _ in released(masks, 3, config.horizon, source, 200):
-        assert np.linalg.eigvalsh(unpacked(noise, 3)[:3])[0] > 0
-        refill(source, draws.learn_normals, draws.learn_uniforms)
-
-
-def test_a_plan_lays_out_the_first_row_with_its_pads_and_something_spare():
+def test_a_row_takes_no_more_than_the_plan_says():
     config = paper(dim=3)
     draws, size = config.plan().draws, packed_size(3) + 3
-    assert draws.learn_normals == size + SPARE
-    assert draws.learn_uniforms == 3 + SPARE
-    assert draws.first_normals == 11 * size
-    assert draws.first_uniforms == 11 * 3
+    assert draws.learn_normals == 12 * size + SPARE
+    assert draws.learn_uniforms == 12 * 3 + SPARE
 
 
-def test_a_live_learner_learns_under_wishart_masks():
-    learner = paper(dim=3).start()
+def test_masks_are_for_simulation_only():
+    with pytest.raises(NoSecureSampler, match="simulation only: Wishart noise"):
+        paper(dim=3).start()
+    assert "simulation only" in paper(dim=3).card().text()
+
+
+def test_a_learner_learns_under_wishart_masks():
+    learner = paper(dim=3).start(seed=1)
     for _ in range(40):
         arm = learner.choose(np.eye(3))
         learner.learn(np.eye(3)[arm], 1.0)

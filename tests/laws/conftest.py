@@ -19,6 +19,8 @@ def name(config: Policy) -> str:
 
 EXAMPLES = [config for kind in CATALOGUE.values() for config in kind.examples(DIM)]
 PRIVATE = [config for config in EXAMPLES if config.guarantee.private]
+#: Those that can be put to work for people; the others can only be simulated.
+LIVE = [config for config in EXAMPLES if config.sampler() == "secure"]
 #: Private policies that publish noised sums of exact rows; those whose people send noised reports; those that publish
 #: noised sums of rewards; and the rest, which publish nothing of what they are told.
 NOISY = [config for config in PRIVATE if config.trust is Trust.JOINT]
@@ -35,6 +37,18 @@ EXACT = [config for config in PRIVATE if config.promise is not None and config.c
 @pytest.fixture(params=EXAMPLES, ids=name)
 def config(request: pytest.FixtureRequest) -> Policy:
     """Each example of each policy."""
+    return request.param
+
+
+@pytest.fixture(params=LIVE, ids=name)
+def live_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example that can be put to work for people."""
+    return request.param
+
+
+@pytest.fixture(params=[config for config in PRIVATE if config in LIVE], ids=name)
+def live_private_config(request: pytest.FixtureRequest) -> Policy:
+    """Each of them that is private."""
     return request.param
 
 

@@ -19,7 +19,7 @@ from tacit.policies import linear, switching
 from tacit.policies.catalogue import CATALOGUE
 from tacit.policies.linear import Linear
 from tacit.policies.switching import Switching
-from tests.kernel.plain import DIM, SEED, has, seeded
+from tests.kernel.plain import DIM, SEED, has
 from tests.laws.runs import play
 
 #: Rounds of a run; where nothing has been released by then, so many that something is.
@@ -81,7 +81,7 @@ def secrets_gone(published_too: bool = False) -> Iterator[None]:
 
 
 def played(config: Any, sampler: str, rounds: int) -> tuple[list[int], list[bytes], int]:
-    learner = seeded(config, sampler)
+    learner = config.start(seed=SEED, sampler=sampler)
     arms, _ = play(learner, rounds, SEED)
     return arms, [part.tobytes() for part in learner.view], int(learner.view.stage[0])
 
@@ -90,7 +90,7 @@ def everything() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind in CATALOGUE.values():
         for place, config in enumerate(kind.examples(DIM)):
-            for sampler in ("float", "secure"):
+            for sampler in ("double", "secure"):
                 if not has(config, sampler) or not isinstance(config.planned(sampler).params, Linear | Switching):
                     continue
                 rounds = FEW
@@ -107,7 +107,7 @@ def twin() -> str:
     """What a view says that is fitted on what has been made NaN."""
     try:
         with secrets_gone(published_too=True):
-            played(CATALOGUE["linucb"].examples(DIM)[0], "float", FEW)
+            played(CATALOGUE["linucb"].examples(DIM)[0], "double", FEW)
     except RuntimeError as problem:
         return str(problem)
     return "nothing"

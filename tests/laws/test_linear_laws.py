@@ -19,12 +19,11 @@ from tacit.explorations import explore
 from tacit.noise import stream
 from tacit.policies.linear import Linear
 from tacit.policies.switching import Switching
-from tacit.privacy.scope import Trust
 from tests.kernel.plain import uncompiled
 
 from .conftest import EXAMPLES, name
 
-SAMPLERS = ("float", "secure")
+SAMPLERS = ("double", "secure")
 
 
 @cache
@@ -81,7 +80,7 @@ PLAYED: set[Any] = set()
 class PlaysTheLast:
     """What a subclass does that has an exploration of its own."""
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         made = super().plan(sampler)
         return dataclasses.replace(made, params=made.params._replace(exploration=LastArm()))
 
@@ -93,7 +92,7 @@ def test_an_overridden_exploration_plays_with_both_samplers(config):
     own = type("Own", (PlaysTheLast, type(config)), {})
     subclass = own.from_dict(config.to_dict())
     samplers = [sampler for sampler in SAMPLERS if planned(config, sampler) is not None]
-    assert "secure" in samplers or config.calibrated != "exact" or config.trust is not Trust.JOINT
+    assert "secure" in samplers or config.calibrated != "exact"
     for sampler in samplers:
         plan = subclass.planned(sampler)
         assert isinstance(plan.params.exploration, LastArm)

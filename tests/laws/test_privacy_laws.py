@@ -19,7 +19,7 @@ from tacit.core.learner import Learner
 from tacit.core.round import ROWS, learn_checked
 from tacit.core.verbs import absorb, choose, encode, release
 from tacit.errors import HorizonSpent, VaultSealed
-from tacit.noise import refill, stream, tape, tape_of
+from tacit.noise import DiscreteGaussian, refill, stream, tape, tape_of
 from tacit.privacy.accountant import price, theorem_for
 from tacit.privacy.event import PersonEvent
 from tacit.privacy.guarantee import Guarantee
@@ -125,10 +125,10 @@ def test_choosing_changes_neither_vault_nor_view(config):
     assert same(before, contents(learner))
 
 
-def test_a_learner_cannot_be_pickled_copied_or_printed_open(config):
-    learner = config.start()
+def test_a_learner_cannot_be_pickled_copied_or_printed_open(live_config):
+    learner = live_config.start()
     secret = 0.123456789
-    learn(learner, np.full(config.dim, secret), secret)
+    learn(learner, np.full(live_config.dim, secret), secret)
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy, lambda it: pickle.Pickler(io.BytesIO()).dump(it)):
         with pytest.raises(VaultSealed, match="cannot be pickled or copied"):
             attempt(learner)
@@ -148,39 +148,39 @@ def test_what_a_learner_shows_is_a_copy(config):
     assert same(before, contents(learner))
 
 
-def test_noise_comes_from_the_operating_system_unless_a_seed_is_given(private_config):
+def test_noise_comes_from_the_operating_system_unless_a_seed_is_given(live_private_config):
     """Two learners with the same rows and the same offers: what they released or what they chose tells them apart.
 
     Error level: the arms of 64 offers agree by chance less than once in 10³⁰ where nothing else differs.
     """
     shown = []
     for _ in range(2):
-        learner = private_config.start()
-        for row in range(rows_to_tell(private_config) if private_config not in SILENT else 1):
-            learn(learner, axis(private_config, row), 0.0)
-        arms = [ask(learner, actions) for actions in slates(64, 9, private_config.dim, seed=8)]
+        learner = live_private_config.start()
+        for row in range(rows_to_tell(live_private_config) if live_private_config not in SILENT else 1):
+            learn(learner, axis(live_private_config, row), 0.0)
+        arms = [ask(learner, actions) for actions in slates(64, 9, live_private_config.dim, seed=8)]
         shown.append([*learner.view, np.array(arms)])
     assert not same(*shown)
-    assert not private_config.start().guarantee.seeded
-    seeded = private_config.start(seed=7)
+    assert not live_private_config.start().guarantee.seeded
+    seeded = live_private_config.start(seed=7)
     assert seeded.guarantee.seeded
     for text in (str(seeded.guarantee), seeded.card().text()):
         assert "seeded: no privacy against anyone who knows the seed" in text
 
 
-def test_every_noisy_view_of_two_learners_differs(private_config):
-    if private_config in SILENT:  # its view is the first one for good
-        assert same([*private_config.start().view], [*private_config.start().view])
+def test_every_noisy_view_of_two_learners_differs(live_private_config):
+    if live_private_config in SILENT:  # its view is the first one for good
+        assert same([*live_private_config.start().view], [*live_private_config.start().view])
         return
     views = []
     for _ in range(2):
-        learner = private_config.start()
-        for row in range(rows_to_tell(private_config)):
-            learn(learner, axis(private_config, row), 0.1)
+        learner = live_private_config.start()
+        for row in range(rows_to_tell(live_private_config)):
+            learn(learner, axis(live_private_config, row), 0.1)
         assert learner.view.stage[0] >= 1
         views.append(learner.view)
     assert not same([*views[0]], [*views[1]])
-    if private_config in NOISY or private_config in REPORTING:  # nothing about a row is public
+    if live_private_config in NOISY or live_private_config in REPORTING:  # nothing about a row is public
         for name in ("theta", "factor", "whiten"):
             assert not np.array_equal(getattr(views[0], name), getattr(views[1], name))
 
@@ -195,14 +195,15 @@ def test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise(private_c
     draws, trust = plan.draws, private_config.trust
     rows = 400 if private_config in SILENT else max(400, first_release(private_config))
     assert plan.limit is None or rows <= plan.limit
-    room = (rows * draws.learn_normals + draws.first_normals, rows * draws.learn_uniforms + draws.first_uniforms)
+    room = rows * draws.learn_normals, rows * draws.learn_uniforms
     noise = tape(*room)
-    refill(noise, *room)
+    refill(noise, *room, DiscreteGaussian(2.0**30))
+    noise.normals[:] /= 2.0**30  # the plan is that of a simulation, in doubles
     vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
     for row in range(rows):
         stage = view.stage[0]
         x = row_of(private_config, view, axis(private_config, row))
-        in_encode = drawn_by_encode(plan, view, x, report, noise, row == 0)
+        in_encode = drawn_by_encode(plan, view, x, report, noise)
         start = noise.at.copy()
         learn_checked(plan.params, vault, view, x, 0.0, report, noise)
         in_release = noise.at - start - in_encode  # `absorb` is not given the noise
@@ -211,9 +212,8 @@ def test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise(private_c
         if trust is Trust.LOCAL or view.stage[0] == stage:
             assert not in_release.any()
         normals, uniforms = in_encode + in_release
-        first = row == 0
-        assert normals <= draws.learn_normals + first * draws.first_normals
-        assert uniforms <= draws.learn_uniforms + first * draws.first_uniforms
+        assert normals <= draws.learn_normals
+        assert uniforms <= draws.learn_uniforms
         if view.stage[0] > stage and draws.learn_uniforms == 0:
             assert normals == draws.learn_normals
     assert (view.stage[0] > 0) == (private_config not in SILENT)
@@ -221,10 +221,10 @@ def test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise(private_c
     assert np.isnan(noise.uniforms[: noise.at[1]]).all(), "noise that was used must not be readable again"
 
 
-def drawn_by_encode(plan, view, x, report, noise, first: bool) -> np.ndarray:
+def drawn_by_encode(plan, view, x, report, noise) -> np.ndarray:
     """What `encode` takes off a tape like this one: of what the plan lays out for a row, copied, and nothing more."""
     draws = plan.draws
-    room = (draws.learn_normals + first * draws.first_normals, draws.learn_uniforms + first * draws.first_uniforms)
+    room = draws.learn_normals, draws.learn_uniforms
     parts = [
         part[at : at + size] for part, at, size in zip((noise.normals, noise.uniforms), noise.at, room, strict=True)
     ]
@@ -233,9 +233,9 @@ def drawn_by_encode(plan, view, x, report, noise, first: bool) -> np.ndarray:
     return spare.at.copy()
 
 
-def test_what_is_laid_out_on_a_tape_is_enough(config):
+def test_what_is_laid_out_on_a_tape_is_enough(live_config):
     """Noise from the operating system never runs out in the middle of a round."""
-    arms, _ = play(config.start(), 200, seed=6)
+    arms, _ = play(live_config.start(), 200, seed=6)
     assert len(arms) == 200
 
 

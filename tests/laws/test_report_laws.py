@@ -133,7 +133,7 @@ def test_a_seeded_device_with_its_server_is_the_seeded_learner(config):
     """The simulator runs the same code: one process or two, the same bits. (Noise of a batch is drawn at once in one
     process and by each device in the other: where there is a shuffler the two agree in law, not in bits. That they do
     is tested with the policy.)"""
-    learner, server = config.start(seed=5), config.server()
+    learner, server = config.start(seed=5, sampler="secure"), config.server()
     device = config.device(limit=STEPS, seed=5)
     for actions in slates(STEPS, 5, config.dim, seed=6):
         device.see(server.view())

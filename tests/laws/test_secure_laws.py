@@ -1,4 +1,4 @@
-"""What must hold of every policy that can draw its noise exactly, on a lattice.
+"""What must hold of every curator whose sums are on a lattice, with discrete Gaussians; of the others what can.
 
 Numbers from the operating system cannot be fixed by a seed: each check of a law rejects a right one once in 10⁹.
 """
@@ -21,11 +21,12 @@ from tacit.core.verbs import absorb, choose, encode, release
 from tacit.counters.window import LatticeRing
 from tacit.errors import NoSecureSampler
 from tacit.mechanisms.binary import closed_level
-from tacit.noise import discrete_gaussians, tape_of
+from tacit.noise import Binomial, DiscreteGaussian, DiscreteLaplace, tape_of
 from tacit.privacy.accountant import SMOOTHING, price
 from tacit.privacy.card import Card
-from tacit.privacy.event import LatticeEvent, PersonEvent
+from tacit.privacy.event import BinomialSumEvent, LaplaceEvent, LatticeEvent, PersonEvent
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.scope import Trust
 from tests.offers import ask, row_of
 from tests.statistics import checks
 from tests.statistics.checks import UNSEEDED_LEVEL
@@ -47,7 +48,14 @@ def secure(config: Policy) -> bool:
     return plan_for(config) is not None
 
 
-SECURE = [config for config in EXAMPLES if secure(config)]
+def curated(config: Policy) -> bool:
+    """Whether a curator adds Gaussian noise, the least that keeps the promise, to sums on a lattice."""
+    plan = plan_for(config)
+    exact = plan is not None and isinstance(plan.law, DiscreteGaussian) and config.calibrated == "exact"
+    return exact and config.trust in (Trust.JOINT, Trust.CENTRAL)
+
+
+SECURE = [config for config in EXAMPLES if curated(config)]
 #: One of each kind of params: what is compiled takes longer than what is tested.
 KINDS = list({type(plan_for(config).params): config for config in reversed(SECURE)}.values())
 
@@ -69,22 +77,35 @@ def row_event(event) -> LatticeEvent:
 # What is promised ------------------------------------------------------------------------------------------------
 
 
-def test_gaussian_noise_of_a_curator_has_a_secure_sampler_and_nothing_else_has(config):
+def test_everything_but_wishart_masks_and_noise_that_nothing_covers_is_drawn_exactly(config):
     noise = " ".join(config.card().what)
-    curated = "Gaussian noise on" in noise and "device" not in noise and "report" not in noise
-    once = noise == "Gaussian noise, once per segment"
-    published = config.calibrated == "published"
-    assert secure(config) == ((curated or once) and not published)
+    assert secure(config) == ("Wishart" not in noise and "no theorem covers" not in noise)
+
+
+def test_what_is_released_in_whole_numbers_is_priced_so(config):
+    """With noise that is drawn exactly the event says so, and the law on the tape has the scale of the event."""
+    plan = plan_for(config)
+    if plan is None or plan.law is None:
+        return
+    event = row_event(plan.event)
+    if isinstance(event, LatticeEvent):
+        assert plan.law.scale == pytest.approx(event.steps, rel=1e-12)
+        assert isinstance(plan.law, DiscreteLaplace) == isinstance(event.event, LaplaceEvent)
+    else:
+        assert isinstance(event, BinomialSumEvent)
+        assert plan.law == Binomial(plan.device_law.trials * config.batch_size, event.chance)
+        assert plan.device_law.trials * config.honest_people == event.trials
 
 
 def test_what_has_no_secure_sampler_says_which_noise_it_has(config):
     if secure(config):
         return
     with pytest.raises(NoSecureSampler, match=r"Expected .* got ") as refused:
-        config.start(noise="secure")
+        config.start()
     said = str(refused.value)
     assert config.slug in said
-    assert "published" in said or config.card().what[0] in said
+    assert config.card().what[0] in said
+    assert "WARNING, simulation only" in config.card().text() or not config.guarantee.private
 
 
 def test_accounted_cost_never_exceeds_the_promise(secure_config):
@@ -92,7 +113,7 @@ def test_accounted_cost_never_exceeds_the_promise(secure_config):
     assert isinstance(row_event(plan.event), LatticeEvent)
     assert plan.guarantee.mu == price(plan.event)
     assert promise.kept(plan.guarantee)
-    card = secure_config.card(noise="secure")
+    card = secure_config.card()
     assert card.keeps_its_claim
     assert card.guarantee == plan.guarantee
 
@@ -100,9 +121,9 @@ def test_accounted_cost_never_exceeds_the_promise(secure_config):
 def test_the_tape_has_the_scale_of_the_event(secure_config):
     plan = plan_for(secure_config)
     event = row_event(plan.event)
-    assert plan.lattice_scale == pytest.approx(event.steps, rel=1e-12)
+    assert plan.law.scale == pytest.approx(event.steps, rel=1e-12)
     assert plan.noise_scale == event.event.scale
-    assert secure_config.plan().lattice_scale is None
+    assert secure_config.plan().law is None
 
 
 @pytest.mark.parametrize("less", [0.9, 1 - 1e-4])
@@ -123,11 +144,11 @@ def test_rounding_costs_less_than_a_thousandth(secure_config):
 
 
 def test_the_card_says_how_noise_is_drawn_and_can_be_read_back(secure_config):
-    card = secure_config.card(noise="secure")
+    card = secure_config.card()
     text = " ".join(card.text().split())
-    assert "discrete Gaussian on a lattice (OpenDP)" in text
-    assert "Floating-point noise" not in text
-    assert "Floating-point noise" in " ".join(secure_config.card().text().split())
+    assert "Noise is drawn exactly, in whole numbers" in text
+    assert "SIMULATION ONLY" not in text
+    assert "SIMULATION ONLY" in " ".join(secure_config.card(sampler="double").text().split())
     again = Card.from_dict(json.loads(json.dumps(card.to_dict())))
     assert again.floating_point == card.floating_point
     assert json.dumps(again.to_dict()) == json.dumps(card.to_dict())
@@ -288,7 +309,7 @@ def test_all_rows_of_a_person_move_all_releases_by_no_more_than_is_priced(config
 
 def test_choose_cannot_see_the_vault(kind):
     """Scramble the vault: the same arms from the same numbers, as long as nothing is released."""
-    learner, twin = kind.start(noise="secure"), kind.start(noise="secure")
+    learner, twin = kind.start(), kind.start()
     play(learner, 60, seed=5)
     rng = np.random.default_rng(1)
     learner._session.noise.normals[:] = rng.integers(-(2**20), 2**20, len(learner._session.noise.normals))
@@ -307,7 +328,7 @@ def test_a_live_learner_draws_what_its_plan_says_and_no_two_views_are_alike(kind
     rows = min(rows_for(kind, 1), 400) + 1
     shown = []
     for _ in range(2):
-        learner = kind.start(noise="secure")
+        learner = kind.start()
         play(learner, 3, seed=1)
         assert not learner.guarantee.seeded
         assert learner.guarantee == plan_for(kind).guarantee
@@ -336,9 +357,9 @@ def test_released_noise_has_the_discrete_law_of_the_plan(config, factor, right):
     plan = plan_for(config)
     rows = -(-8000 // plan.draws.learn_normals)
     quiet = fed(config, np.zeros(10**4), rows).released
-    noised = fed(config, discrete_gaussians(factor * plan.lattice_scale)(10**4), rows).released
+    noised = fed(config, plan.law.scaled(factor).draw(10**4), rows).released
     sample = np.concatenate(noised) - np.concatenate(quiet)
     assert (sample == np.rint(sample)).all()
-    scaled = sample / plan.lattice_scale
+    scaled = sample / plan.law.scale
     fits = min(checks.law(scaled, checks.normal), checks.scale(scaled, 1.0))
     assert (fits > UNSEEDED_LEVEL) == right

@@ -10,7 +10,7 @@ import pytest
 
 from tacit._kernel import kernel
 from tacit.mechanisms.episode import release_total
-from tacit.noise import refill, stream, tape
+from tacit.noise import DiscreteGaussian, refill, stream, tape
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
 
@@ -50,7 +50,7 @@ def test_laplace_noise_has_the_scale_that_was_asked_for():
 def test_a_total_is_published_once_and_nothing_of_it_stays(laplace):
     sums, sizes, draw = np.array([1.0, 3.0]), np.array([2, 7]), np.zeros(2)
     noise = tape(8, 8)
-    refill(noise, 1, 2)
+    refill(noise, 1, 2, DiscreteGaussian(100.0))
     release_total(2.0, laplace, sums, sizes, 1, draw, noise)
     assert sums.tolist() == [1.0, 0.0]
     assert sizes.tolist() == [2, 0]

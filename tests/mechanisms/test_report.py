@@ -34,27 +34,27 @@ def bounds_of(case):
 def row(bounds, x, reward, scale=0.0, perturbation=0.0, seed=1):
     """One report of kind "xy"."""
     out = np.full(len(x) + 1, np.nan)
-    report_row(bounds, scale, perturbation, np.asarray(x, float), float(reward), out, stream(seed))
+    report_row(bounds, scale, 0.0, perturbation, np.asarray(x, float), float(reward), out, stream(seed))
     return out
 
 
 def gram(bounds, x, reward, scale=0.0, seed=1):
     """One report of kind "gram"."""
     out = np.full(packed_size(len(x)) + len(x), np.nan)
-    report_gram(bounds, scale, np.asarray(x, float), float(reward), out, stream(seed))
+    report_gram(bounds, scale, 0.0, np.asarray(x, float), float(reward), out, stream(seed))
     return out
 
 
 @kernel
 def _many_rows(bounds, scale, perturbation, x, reward, out, noise):
     for run in range(out.shape[0]):
-        report_row(bounds, scale, perturbation, x, reward, out[run], noise)
+        report_row(bounds, scale, 0.0, perturbation, x, reward, out[run], noise)
 
 
 @kernel
 def _many_grams(bounds, scale, x, reward, out, noise):
     for run in range(out.shape[0]):
-        report_gram(bounds, scale, x, reward, out[run], noise)
+        report_gram(bounds, scale, 0.0, x, reward, out[run], noise)
 
 
 def p_values(residuals) -> list[float]:

@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 from tacit._kernel import kernel
-from tacit.noise import fill_normals, fill_uniforms, refill, stream, tape, tape_of
+from tacit.noise import DiscreteGaussian, fill_normals, fill_uniforms, is_seeded, is_tape, refill, stream, tape, tape_of
 from tests.statistics import checks
 from tests.statistics.checks import UNSEEDED_LEVEL
 
@@ -16,9 +16,13 @@ FILLS = {"normals": fill_normals, "uniforms": fill_uniforms}
 PLACE = {"normals": 0, "uniforms": 1}
 
 
+#: Wide enough that no two draws of a test are equal.
+LAW = DiscreteGaussian(2.0**44)
+
+
 def full(normals, uniforms):
     source = tape(normals, uniforms)
-    refill(source, normals, uniforms)
+    refill(source, normals, uniforms, LAW)
     return source
 
 
@@ -48,14 +52,14 @@ def test_two_tapes_share_no_value(what):
 def test_a_refilled_tape_has_new_values(what):
     source = full(500, 500)
     first = read(what, source, 500)
-    refill(source, 500, 500)
+    refill(source, 500, 500, LAW)
     assert not np.isin(read(what, source, 500), first).any()
 
 
-def test_secure_normals_are_standard_normal_and_uniforms_uniform():
+def test_noise_has_its_law_and_uniforms_are_uniform():
     """Each check errs with probability UNSEEDED_LEVEL = 1e-9: the operating system cannot be seeded."""
     source = full(200_000, 200_000)
-    normals, uniforms = source.normals.copy(), source.uniforms.copy()
+    normals, uniforms = source.normals / LAW.scale, source.uniforms.copy()
     assert checks.law(normals, checks.normal) > UNSEEDED_LEVEL
     assert checks.scale(normals, 1.0) > UNSEEDED_LEVEL
     assert checks.share(np.count_nonzero(np.abs(normals) > 3), 200_000, 2 * special.ndtr(-3)) > UNSEEDED_LEVEL
@@ -71,28 +75,35 @@ def test_secure_normals_are_standard_normal_and_uniforms_uniform():
     assert checks.law(uniforms**1.1, checks.uniform) < UNSEEDED_LEVEL
 
 
-@pytest.mark.parametrize(
-    ("word", "normal", "uniform"),
-    [
-        (0, -special.ndtri(2.0**-65), 0.0),
-        (1, special.ndtri(2.0**-65), 0.0),
-        (2**64 - 2, 0.0, 1 - 2.0**-53),
-        (2**64 - 1, 0.0, 1 - 2.0**-53),
-        (2**63, -special.ndtri(0.25), 0.5),
-        (2**63 + 1, special.ndtri(0.25), 0.5),
-    ],
-)
-def test_extreme_words_give_finite_normals_and_uniforms_below_one(monkeypatch, word, normal, uniform):
-    source = tape(3, 3)
+@pytest.mark.parametrize(("word", "uniform"), [(0, 0.0), (2047, 0.0), (2**64 - 1, 1 - 2.0**-53), (2**63, 0.5)])
+def test_extreme_words_give_uniforms_below_one(monkeypatch, word, uniform):
+    source = tape(0, 3)
     with monkeypatch.context() as patch:
         patch.setattr(os, "urandom", lambda size: word.to_bytes(8, "little") * (size // 8))
-        refill(source, 3, 3)
-    assert read("normals", source, 3) == pytest.approx([normal] * 3, rel=1e-12, abs=1e-15)
+        refill(source, 0, 3)
     assert read("uniforms", source, 3).tolist() == [uniform] * 3
 
 
-def test_the_tail_is_resolved_to_nine_standard_deviations():
-    assert -special.ndtri(2.0**-65) > 9.1
+def test_without_a_law_there_is_no_noise_to_lay_out():
+    source = tape(3, 3)
+    refill(source, 0, 3)
+    with pytest.raises(RuntimeError, match="Expected a law"):
+        refill(source, 3, 0)
+    with pytest.raises(RuntimeError, match="refusing to reuse noise"):
+        read("normals", source, 1)
+
+
+def test_a_tape_of_a_seed_repeats_and_says_so():
+    sources = [tape(4, 4, 3, 1), tape(4, 4, 3, 1), tape(4, 4, 3, 2), tape(4, 4)]
+    for source in sources:
+        refill(source, 4, 4, LAW)
+    assert [is_seeded(source) for source in sources] == [True, True, True, False]
+    assert all(is_tape(source) for source in sources)
+    assert (sources[0].normals == sources[1].normals).all()
+    assert (sources[0].uniforms == sources[1].uniforms).all()
+    assert (sources[0].normals != sources[2].normals).all()
+    assert is_seeded(stream(3))
+    assert not is_tape(stream(3))
 
 
 # Read once ----------------------------------------
@@ -137,7 +148,7 @@ def test_an_empty_tape_raises_until_it_is_refilled(what, asked):
     source = tape(4, 4)
     with pytest.raises(RuntimeError, match="refusing to reuse noise"):
         read(what, source, asked)
-    refill(source, 4, 4)
+    refill(source, 4, 4, LAW)
     assert np.isfinite(read(what, source, asked)).all()
 
 
@@ -169,7 +180,7 @@ def test_a_refill_leaves_a_tape_that_is_long_enough_as_it_is():
 def test_a_refill_throws_away_what_is_left_of_a_tape_too_short():
     source = known([0.1, 0.2, 0.3, 0.4])
     read("normals", source, 2)
-    refill(source, 3, 0)
+    refill(source, 3, 0, LAW)
     assert source.at.tolist() == [0, 0]
     assert not np.isin(source.normals, [0.1, 0.2, 0.3, 0.4]).any()
     assert np.isfinite(source.normals).all()
@@ -178,7 +189,7 @@ def test_a_refill_throws_away_what_is_left_of_a_tape_too_short():
 
 def test_a_refill_beyond_the_length_of_the_tape_does_not_make_it_longer():
     source = tape(4, 4)
-    refill(source, 5, 5)
+    refill(source, 5, 5, LAW)
     with pytest.raises(RuntimeError, match="ran out"):
         read("normals", source, 5)
     assert np.isfinite(read("normals", source, 4)).all()
@@ -189,7 +200,7 @@ def test_no_value_comes_twice_however_a_tape_is_read_and_refilled():
     source, seen = tape(64, 64), []
     for _ in range(300):
         size = int(rng.integers(0, 65))
-        refill(source, size, 0)
+        refill(source, size, 0, LAW)
         seen.append(read("normals", source, size))
     values = np.concatenate(seen)
     assert np.unique(values).size == values.size

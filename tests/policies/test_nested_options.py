@@ -177,7 +177,7 @@ def test_a_rule_that_draws_normal_numbers_says_in_which_unit():
     with pytest.raises(BadInput, match="Expected a field `deviation` of Normal"):
         config.planned("secure")
     steps = tacit.JointLinUCB(**PROMISE, exploration="thompson").planned("secure")
-    assert steps.params.exploration.deviation == steps.lattice_scale
+    assert steps.params.exploration.deviation == steps.law.scale
 
 
 def test_releases_of_ones_own_travel_and_cost_what_their_counter_says(tmp_path):

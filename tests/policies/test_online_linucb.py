@@ -65,7 +65,7 @@ def apart(config, rounds, seed):
 def test_it_is_algorithm_1_on_the_reports_that_came(changes):
     """Arm for arm and estimate for estimate, against numpy."""
     config = online(**changes)
-    base, rounds = Base(config, config.scale), 150
+    base, rounds = Base(config, config.plan("secure").params.scale), 150
     multiplier = changes.get("width", 0.3 if "estimator" in changes else 2.0)
     for actions, arm, values, view in apart(config, rounds, seed=5):
         found = scores(actions, *base.estimate(), base.width(multiplier))
@@ -81,7 +81,7 @@ def test_it_is_algorithm_1_on_the_reports_that_came(changes):
 
 def test_device_and_server_apart_are_the_learner_of_the_same_seed():
     config, rng = online(lambda_min=0.0), np.random.default_rng(1)
-    device, server, learner = config.device(limit=60, seed=9), config.server(), config.start(seed=9)
+    device, server, learner = config.device(limit=60, seed=9), config.server(), config.start(seed=9, sampler="secure")
     for _ in range(60):
         x, reward = offers(rng, 1, DIM)[0], float(rng.uniform(-1, 1))
         device.see(server.view())
@@ -386,8 +386,8 @@ def test_a_checkpoint_goes_on_to_the_bit(tmp_path):
 class Quiet(tacit.OnlineLinUCB):
     """The algorithm with its noise switched off, to see it next to LinUCB."""
 
-    def plan(self):
-        return dataclasses.replace(super().plan(), params=self.bank(0.0).params)
+    def plan(self, sampler="double"):
+        return dataclasses.replace(super().plan(sampler), params=self.bank(0.0).params)
 
 
 @pytest.mark.long

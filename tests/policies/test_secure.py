@@ -28,44 +28,53 @@ def config(**options):
 # How it is started -----------------------------------------------------------------------------------------------
 
 
-def test_a_seed_and_secure_noise_do_not_go_together():
-    with pytest.raises(BadInput, match='Expected no seed with noise="secure", got one'):
-        config().start(noise="secure", seed=1)
+def test_without_a_seed_noise_is_drawn_exactly_and_doubles_are_refused():
+    assert config().start().card().sampler == "secure"
+    assert config().start(seed=1).card().sampler == "double"
+    assert config().start(seed=1, sampler="secure").card().sampler == "secure"
+    with pytest.raises(BadInput, match='Expected a seed with sampler="double", got none'):
+        config().start(sampler="double")
 
 
-def test_other_noise_is_not_known():
-    with pytest.raises(BadInput, match="noise"):
-        config().start(noise="quantum")
-    with pytest.raises(BadInput, match="noise"):
-        config().card(noise="quantum")
+def test_other_samplers_are_not_known():
+    with pytest.raises(BadInput, match="sampler"):
+        config().start(sampler="quantum")
+    with pytest.raises(BadInput, match="sampler"):
+        config().card(sampler="quantum")
 
 
-def test_without_opendp_a_learner_is_not_started(monkeypatch):
-    from tacit.noise import lattice
-
-    def missing():
-        raise NoSecureSampler("Expected OpenDP, got none.")
-
-    monkeypatch.setattr(lattice, "_opendp", missing)
-    with pytest.raises(NoSecureSampler):
-        config().start(noise="secure")
-    assert config().plan("secure").lattice_scale is not None, "planning needs no sampler"
+def test_the_same_seed_gives_the_same_exact_noise():
+    views = []
+    for seed in (1, 1, 2):
+        learner = config(dim=2, epsilon=50.0).start(seed=seed, sampler="secure")
+        play(learner, 60, seed=3)
+        assert learner.view.stage[0] > 0
+        assert learner.guarantee.seeded
+        views.append(learner.view.theta.tobytes())
+    assert views[0] == views[1] != views[2]
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "wishart", "wishart-unshifted"])
-def test_published_constants_stay_in_double_precision(noise):
+def test_published_noise_is_drawn_exactly_if_it_is_gaussian(noise):
     published = tacit.JointLinUCB(
         dim=3, epsilon=1.0, delta=0.1, releases="tree", horizon=1000, calibration="published", noise=noise
     )
-    with pytest.raises(NoSecureSampler, match=rf"joint-linucb \({noise} noise\).*published"):
-        published.start(noise="secure")
+    if noise == "gaussian":
+        learner = published.start()
+        play(learner, 20, seed=1)
+        assert learner.guarantee.mu == pytest.approx(published.plan().guarantee.mu, rel=1e-9)
+        assert learner.guarantee.mu <= published.plan().guarantee.mu, "rounding is in the price"
+        more = learner._plan.event.event.scale / published.plan().event.scale
+        assert 1 < more < 1 + 1e-6, "and the noise is the paper's, but for what rounding costs"
+    else:
+        with pytest.raises(NoSecureSampler, match="simulation only: Wishart"):
+            published.start()
 
 
 def test_the_plan_in_double_precision_is_untouched():
     plan = config().plan()
-    assert plan.lattice_scale is None
+    assert plan.law is None
     assert not isinstance(plan.event, LatticeEvent)
-    assert config().start(seed=1)._session._draw is None
 
 
 # What it costs ---------------------------------------------------------------------------------------------------
@@ -138,7 +147,7 @@ def test_without_noise_a_view_is_that_of_the_exact_sums(options):
 
 
 def test_rows_beyond_what_a_lattice_holds_are_refused():
-    learner = tacit.RenyiUCB(arms=2, rho=0.1).start(noise="secure")
+    learner = tacit.RenyiUCB(arms=2, rho=0.1).start()
     assert learner._plan.limit == MOST_ROWS
     learner._session.vault.counters[0] = MOST_ROWS
     with pytest.raises(HorizonSpent, match="17,179,869,184 rows are learned; start a new epoch"):
@@ -148,7 +157,7 @@ def test_rows_beyond_what_a_lattice_holds_are_refused():
 
 
 def test_persons_decisions_and_thompson_draws_work_as_ever():
-    learner = config(person_rounds=2, exploration="thompson").start(noise="secure")
+    learner = config(person_rounds=2, exploration="thompson").start()
     rng = np.random.default_rng(0)
     for number in range(40):
         actions = rng.normal(size=(5, 3)) / 3
@@ -190,7 +199,7 @@ def test_rows_that_are_rounded_one_by_one_are_priced_one_by_one():
 
 def test_a_secure_learner_goes_on_from_a_checkpoint_as_one(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "_RESUMED", {})
-    learner = config(dim=4).start(noise="secure")
+    learner = config(dim=4).start()
     play(learner, 60, seed=1)
     before = [np.array(part) for part in (*learner._session.vault, *learner._session.view)]
     path = learner.checkpoint(tmp_path / "one", KEY)
@@ -199,7 +208,7 @@ def test_a_secure_learner_goes_on_from_a_checkpoint_as_one(tmp_path, monkeypatch
     assert all(np.array_equal(one, two) for one, two in zip(before, after, strict=True))
     assert np.isnan(onward._session.noise.normals).all(), "noise that lay ready is never written down"
     play(onward, 40, seed=2)
-    assert "discrete Gaussian on a lattice (OpenDP)" in onward.card().text()
+    assert "Noise is drawn exactly" in onward.card().text()
     fork = tacit.resume(path, KEY, fork=True)
     assert fork.guarantee.mu == pytest.approx(math.sqrt(2) * learner.guarantee.mu)
 
@@ -211,9 +220,11 @@ def test_regret_on_the_sphere_is_that_of_noise_in_double_precision():
     """Twelve runs of each in the same worlds. Error level: a difference of 5 standard errors, 10⁻⁶."""
     world, one = Sphere(dim=3, gap=0.1), config(ratio=1.1, views=64)
     regrets = {}
-    for noise in ("float", "secure"):
-        regrets[noise] = [play(one.start(noise=noise), 700, seed=trial, environment=world)[1] for trial in range(12)]
-    difference = np.array(regrets["secure"]) - np.array(regrets["float"])
-    error = math.sqrt(np.var(regrets["secure"], ddof=1) + np.var(regrets["float"], ddof=1)) / math.sqrt(12)
+    for sampler in ("double", "secure"):
+        regrets[sampler] = [
+            play(one.start(seed=trial, sampler=sampler), 700, seed=trial, environment=world)[1] for trial in range(12)
+        ]
+    difference = np.array(regrets["secure"]) - np.array(regrets["double"])
+    error = math.sqrt(np.var(regrets["secure"], ddof=1) + np.var(regrets["double"], ddof=1)) / math.sqrt(12)
     assert abs(difference.mean()) < 5 * error
-    assert error < 0.2 * np.mean(regrets["float"]), "enough runs to tell"
+    assert error < 0.2 * np.mean(regrets["double"]), "enough runs to tell"

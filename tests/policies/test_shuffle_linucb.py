@@ -204,7 +204,8 @@ def test_ones_drawn_at_once_and_ones_of_devices_have_the_same_law():
 def with_ones(params, factor):
     row, counter = params.row, params.counter
     return params._replace(
-        row=row._replace(ones=row.ones * factor), counter=counter._replace(together=counter.together * factor)
+        row=row._replace(ones=row.ones._replace(trials=row.ones.trials * factor)),
+        counter=counter._replace(ones=counter.ones._replace(trials=counter.ones.trials * factor)),
     )
 
 

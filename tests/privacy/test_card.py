@@ -124,7 +124,7 @@ def test_the_text_says_what_is_promised_to_whom():
         "Timing",
         "Side channels",
         "own action",
-        "drawn in double precision, not by a discrete mechanism",
+        "SIMULATION ONLY: noise is drawn in double precision",
     ):
         assert words in text, words
 
@@ -270,9 +270,10 @@ def test_sums_of_whole_numbers_have_no_floating_point_noise():
     guarantee = Guarantee.priced(
         event, trust=Trust.SHUFFLE, protects=Protects.EVERYTHING, unit=Unit.round(), delta=None
     )
-    card = Card("any", "exact", guarantee, noise_scale=3.0, events=[event])
-    assert "Counts are whole numbers" in flat(card)
-    assert "discrete mechanism" not in flat(card)
+    card = Card("any", "exact", guarantee, noise_scale=3.0, events=[event], settings={"sampler": "secure"})
+    assert "Noise is drawn exactly, in whole numbers" in flat(card)
+    assert "simulation only" not in flat(card).lower()
+    assert "WARNING, simulation only" in flat(replace(card, settings=None))
 
 
 def test_published_constants_stand_against_what_they_give():

@@ -30,11 +30,11 @@ def cards() -> list[Card]:
 def audited_joint() -> str:
     """An audited card with settings, as JSON."""
     config = CATALOGUE["joint-linucb"](dim=3, epsilon=1.0, delta=1e-6)
-    facts = json.loads(json.dumps({**config.card().to_dict(), "settings": config.to_dict()}))
+    facts = json.loads(json.dumps(config.card().to_dict()))
     audited = Audited(
         verdict="consistent",
         policy="joint-linucb",
-        form={**config.to_dict(), "dim": 2},
+        form={**facts["settings"], "dim": 2},
         epsilon=1.0,
         delta=1e-6,
         mu=facts["mu"],

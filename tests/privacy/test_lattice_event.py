@@ -11,8 +11,8 @@ import pytest
 
 from tacit.errors import BadInput, UnknownEvent
 from tacit.privacy import (
+    ExponentialEvent,
     GaussianEvent,
-    LaplaceEvent,
     LatticeEvent,
     PersonEvent,
     RootToeplitzEvent,
@@ -159,7 +159,7 @@ def test_the_event_says_what_is_rounded_and_travels_as_json():
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: on_lattice(LaplaceEvent(100.0, 1.0)), "Gaussian noise on sums, got LaplaceEvent"),
+        (lambda: on_lattice(ExponentialEvent(1.0)), "Gaussian or Laplace noise, got ExponentialEvent"),
         (lambda: on_lattice(PersonEvent(TREE, 2)), "got PersonEvent"),
         (lambda: on_lattice(TREE, step=5.0), "at least 64 steps, got 60"),
         (lambda: on_lattice(TREE, step=0.0), "step"),

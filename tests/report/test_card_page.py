@@ -15,8 +15,9 @@ from tests.report.test_report import _Balance
 
 CONFIG = tacit.JointLinUCB(dim=3, epsilon=1.0, delta=1e-6)
 CARDS = {
-    "exact": replace(CONFIG.card(), settings=CONFIG.to_dict()),
-    "seeded": CONFIG.card(seeded=True),
+    "exact": CONFIG.card(),
+    "seeded": CONFIG.card(seeded=True, sampler="secure"),
+    "simulated": CONFIG.card(seeded=True),
     "published": tacit.OnlineLinUCB(dim=3, epsilon=10.0, delta=0.1, calibration="published").card(),
     "theorem": tacit.RandomisedResponse(dim=3, epsilon=1.0).card(),
     "open": tacit.LinUCB(dim=3).card(),
@@ -63,6 +64,8 @@ def test_what_is_wrong_stands_out():
     assert "claim NOT kept" in words_of(card_page(CARDS["published"]))
     assert 'class="alarm"' in card_page(CARDS["published"])
     assert "WARNING: seeded: no privacy" in words_of(card_page(CARDS["seeded"]))
+    assert "simulation only" not in words_of(card_page(CARDS["seeded"]))
+    assert "WARNING: simulation only: noise in double precision." in words_of(card_page(CARDS["simulated"]))
     assert 'class="alarm"' not in card_page(CARDS["exact"])
     assert "No privacy is promised." in words_of(card_page(CARDS["open"]))
     assert "<svg" not in card_page(CARDS["open"])
@@ -73,7 +76,7 @@ def test_an_audit_of_another_form_is_marked_as_one():
     audited = Audited(
         verdict="consistent",
         policy="joint-linucb",
-        form={**CONFIG.to_dict(), "dim": 2},
+        form={**CONFIG.to_dict(), "dim": 2, "sampler": "secure"},
         epsilon=1.0,
         delta=1e-6,
         mu=None,

@@ -35,7 +35,7 @@ _DEPLOYMENT = {
     "promised_epsilon": 1.0,
     "charged_share": 1.0,
     "copies": 1,
-    "noise": "secure",
+    "sampler": "secure",
     "seeded": False,
     "pending": 42,
     "guarantee": (

@@ -112,9 +112,9 @@ class Service:
             rest["json"] = body
         return self.http.request(method, path, headers={**headers, **rest.pop("headers", {})}, **rest)
 
-    def create(self, name, policy="joint-linucb", parameters=None, *, key=None, noise="float", **rest):
+    def create(self, name, policy="joint-linucb", parameters=None, *, key=None, **rest):
         parameters = JOINT if parameters is None else parameters
-        body = {"name": name, "policy": policy, "parameters": parameters, "noise": noise, **rest}
+        body = {"name": name, "policy": policy, "parameters": parameters, **rest}
         answer = self.ask("POST", "/v1/deployments", body, key=key)
         assert answer.status_code == 201, answer.text
         return answer.json()

@@ -79,7 +79,7 @@ def test_a_new_deployment_is_answered_with_where_it_stands_and_its_card(service)
     assert (found["dim"], found["actions"], found["closes_after"], found["in_order"]) == (3, None, 60.0, False)
     assert (found["promised_epsilon"], found["delta"], found["copies"], found["seeded"]) == (100.0, 0.1, 1, False)
     assert 0 < found["epsilon"] <= 100.0
-    assert found["noise"] == "float"
+    assert found["sampler"] == "secure"
     assert made["card"] == service.ask("GET", f"{ALL}/fresh/card").json()
     assert "epsilon" in made["card"]["text"]
     assert "Releases count decisions, never rewards" in made["card"]["text"]
@@ -87,14 +87,35 @@ def test_a_new_deployment_is_answered_with_where_it_stands_and_its_card(service)
     assert [one["name"] for one in service.ask("GET", ALL).json()["deployments"]].count("fresh") == 1
 
 
-def test_noise_is_drawn_exactly_unless_told_otherwise(service):
-    body = {"name": "exact", "policy": "joint-linucb", "parameters": JOINT}
-    made = service.ask("POST", ALL, body)
-    assert made.status_code == 201
-    assert made.json()["deployment"]["noise"] == "secure"
+def test_noise_is_drawn_exactly_or_not_at_all(service):
+    made = service.create("exact")
+    assert made["deployment"]["sampler"] == "secure"
+    assert "Noise is drawn exactly, in whole numbers" in made["card"]["text"]
     assert service.decide("exact").status_code == 201
-    body = {"name": "inexact", "policy": "laplace-ucb", "parameters": {"arms": 2, "epsilon": 1.0}}
-    assert "float" in refused(service.ask("POST", ALL, body), 400, "bad_input")
+    made = service.create("laplace", "laplace-ucb", {"arms": 2, "epsilon": 1.0})
+    assert made["deployment"]["sampler"] == "secure"
+    assert service.decide("laplace", None, body={}).status_code == 201
+    assert service.create("noiseless", "linucb", {"dim": 3})["deployment"]["sampler"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("policy", "parameters"),
+    [
+        (
+            "joint-linucb",
+            {**JOINT, "epsilon": 1.0, "releases": "tree", "calibration": "published", "noise": "wishart"},
+        ),
+        (
+            "shuffle-linucb",
+            {"dim": 2, "epsilon": 1.0, "delta": 1e-3, "horizon": 100, "batch": 50, "calibration": "script"},
+        ),
+    ],
+)
+def test_noise_that_can_only_be_simulated_is_refused(service, policy, parameters):
+    body = {"name": "simulated", "policy": policy, "parameters": parameters}
+    message = refused(service.ask("POST", ALL, body), 400, "bad_input")
+    assert f"Expected a policy whose noise can be drawn exactly, got {policy}, which is for simulation only" in message
+    refused(service.ask("GET", f"{ALL}/simulated"), 404, "unknown_deployment")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +153,8 @@ def test_budget_bounds_and_person_limit_may_stand_apart_or_among_the_parameters(
             {"policy": "online-confidence", "parameters": {"dim": 2, "parameter_norm": 1e300}},
             *("bad_input", ["too large"], None),
         ),
-        ({"noise": "quiet"}, "bad_input", ["'secure', 'float'"], "noise"),
+        ({"noise": "float"}, "bad_request", ["no fields but", "Leave it out"], None),  # there is no choice
+        ({"sampler": "double"}, "bad_request", ["no fields but", "Leave it out"], None),
         ({"seed": 3}, "bad_input", ["--test-seeds"], "seed"),
         ({"name": "news"}, "bad_input", ["not in use"], "name"),
         ({"default_reward": 1e101}, "bad_input", ["default_reward"], "default_reward"),
@@ -766,7 +788,7 @@ def _marked():
     yield "POST", ALL, {"name": "fine", "policy": "joint-linucb", "parameters": JOINT, "budget": {MARK: 1}}
     yield "POST", ALL, {"name": "fine", "policy": "joint-linucb", "parameters": JOINT, "budget": {"epsilon": NUMBER}}
     yield "POST", ALL, {"name": "fine", "policy": "joint-linucb", "parameters": JOINT, "bounds": {"delta": MARK}}
-    yield "POST", ALL, {"name": "fine", "policy": "joint-linucb", "parameters": JOINT, "noise": MARK}
+    yield "POST", ALL, {"name": "fine", "policy": "joint-linucb", "parameters": {**JOINT, "noise": MARK}}
     yield "POST", ALL, {"name": "fine", "policy": "joint-linucb", "parameters": JOINT, "closes_after": -NUMBER}
     yield "POST", ALL, {"name": "fine", "policy": "joint-linucb", "parameters": JOINT, MARK: MARK}
     yield "POST", ALL, {"name": "fine", "policy": "joint-linucb", "parameters": JOINT, "seed": 76543217}
@@ -833,7 +855,7 @@ def test_no_option_of_any_policy_is_repeated_in_its_refusal(slug):
 
 def _refusal(slug, options):
     try:
-        settings.plan_of(settings.ask(slug, options, noise="float"))
+        settings.plan_of(settings.ask(slug, options))
     except TacitError as problem:
         return str(problem)
     return ""
@@ -1205,7 +1227,7 @@ def test_a_deployment_that_cannot_be_is_refused_without_its_values(service, chan
 
 
 def test_of_policies_without_privacy_no_means_are_shown(service):
-    service.create("exact-means", "ucb1", {"arms": 3}, noise="float", closes_after_decisions=1)
+    service.create("exact-means", "ucb1", {"arms": 3}, closes_after_decisions=1)
     service.create("priced-means", "renyi-ucb", {"arms": 3, "rho": 100.0}, closes_after_decisions=1)
     for name in ("exact-means", "priced-means"):
         for _ in range(40):

@@ -117,7 +117,7 @@ def test_a_spent_horizon_is_said_in_words(visit):
 
 @opens
 def test_reports_in_batches_are_counted_by_the_report(visit, service):
-    mixed = {"policy": "shuffle-linucb", "trust": "shuffle", "takes": "batches", "noise": "none"}
+    mixed = {"policy": "shuffle-linucb", "trust": "shuffle", "takes": "batches", "sampler": "none"}
     service.told = status(deployment(**mixed, decisions=2, rounds_left=9900, limit=10_000))
     tab = visit()
     tab.sees("2 batches", "9,900 left of 10,000 reports", "noise on devices")
@@ -127,7 +127,7 @@ def test_reports_in_batches_are_counted_by_the_report(visit, service):
 
 @opens
 def test_a_failure_a_pause_and_a_policy_without_privacy_need_attention(visit, service):
-    exact = {"trust": "none", "noise": "none", "epsilon": None, "delta": None, "promised_epsilon": None}
+    exact = {"trust": "none", "sampler": "none", "epsilon": None, "delta": None, "promised_epsilon": None}
     service.told = status(
         deployment(name="broken", state="failed", why_not="Resume it to try once more, or delete it."),
         deployment(name="resting", state="paused"),

@@ -35,7 +35,7 @@ def test_the_dashboard_shows_what_the_service_says(tab, tmp_path):
         tab.sees("This key may not read the status.")
         assert "front-page" not in tab.text()
         enter(tab, service.keys["boss"])
-        tab.sees("front-page", "renyi-ucb", "8 decisions", "float noise", "serving", "learning")
+        tab.sees("front-page", "renyi-ucb", "8 decisions", "secure noise", "serving", "learning")
         found = service.ask("GET", "/v1/deployments/front-page", key="boss").json()
         tab.sees(f"view {found['view']}", "store sqlite, not sealed", "Mean rewards of 3 arms, from priced releases")
         # It follows what happens, also that the deployment is paused.

@@ -23,6 +23,7 @@ from tests.service.inside import (
     expected_sums,
     failed,
     held_up,
+    live_sums,
     once,
     recovered,
     releases,
@@ -184,7 +185,7 @@ def test_after_a_failed_or_ambiguous_commit_the_store_says_what_is_true(tmp_path
             if lost == "after":
                 rows += [(made[1].index, 0.5), (made[2].index, -0.5)]
             assert np.array_equal(stored_sums(engine), expected_sums(rows))
-            assert np.array_equal(engine.find("one").live.vault.sums, stored_sums(engine))
+            assert np.array_equal(live_sums(engine.find("one").live), stored_sums(engine))
 
             # Everything again, twice: each counts once, and a key has one decision.
             for _ in range(2):
@@ -214,7 +215,7 @@ def test_a_mistake_inside_a_transaction_is_told_as_unavailable_and_leaves_nothin
                 raise ZeroDivisionError
 
             await failed(engine, engine.submit(wrong))
-            assert np.array_equal(found.live.vault.sums, np.zeros(5))
+            assert np.array_equal(live_sums(found.live), np.zeros(5))
             assert await bounded(reward(engine, made.decision, 0.25)) == "reward"
             assert np.array_equal(stored_sums(engine), expected_sums([(made.index, 0.25)]))
 
@@ -303,7 +304,7 @@ def _history(path, parameters, silent, **rest):
             found = await engine.create("one", asked(parameters, seed=5, **rest))
 
             def after():
-                held.setdefault(found.live.stage, found.live.vault.sums.copy())
+                held.setdefault(found.live.stage, live_sums(found.live))
 
             engine.store.db.after = after
             waiting = []

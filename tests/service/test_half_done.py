@@ -58,8 +58,7 @@ def test_a_deployment_that_cannot_be_leaves_nothing_and_the_store_opens_again(tm
             await engine.create("one", asked())
 
             async def create():
-                noise = "float" if policy == "linucb" else None
-                return await engine.create("other", settings.ask(policy, parameters, noise=noise))
+                return await engine.create("other", settings.ask(policy, parameters))
 
             with pytest.raises(TacitError) as caught:
                 await bounded(create())
@@ -279,7 +278,7 @@ def test_a_view_is_sealed_too(tmp_path):
 
     async def main():
         async with running(path, key=key) as engine:
-            await engine.create("one", settings.ask("linucb", {"dim": 2, "horizon": 100}, noise="float"))
+            await engine.create("one", settings.ask("linucb", {"dim": 2, "horizon": 100}))
             made = await bounded(decide(engine))
             await bounded(reward(engine, made.decision, 0.5))
             await bounded(decide(engine))

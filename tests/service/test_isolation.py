@@ -38,7 +38,7 @@ def test_a_deployment_that_fails_stands_still_and_the_others_go_on(tmp_path):
     async def main():
         async with running(tmp_path / "tacit.db") as engine:
             await engine.create("one", asked())
-            bad = await engine.create("bad", settings.ask("linucb", {"dim": 2, "horizon": 1000}, noise="float"))
+            bad = await engine.create("bad", settings.ask("linucb", {"dim": 2, "horizon": 1000}))
             made = [await bounded(decide(engine, "bad", [[1e99, -1e99], [1e99, -1e99]])) for _ in range(2)]
             for one in made:
                 await bounded(reward(engine, "bad", one.decision))
@@ -138,8 +138,8 @@ def slow(monkeypatch):
 def test_while_noise_is_drawn_only_those_wait_who_need_it(tmp_path, slow):
     async def main():
         async with running(tmp_path / "tacit.db") as engine:
-            await engine.create("big", settings.ask("joint-linucb", SECURE, noise="secure"))
-            await engine.create("one", settings.ask("linucb", {"dim": 2, "horizon": 1000}, noise="float"))
+            await engine.create("big", settings.ask("joint-linucb", SECURE))
+            await engine.create("one", settings.ask("linucb", {"dim": 2, "horizon": 1000}))
             first = await bounded(decide(engine, "big"))  # nothing is due before it
             waiting = [decide(engine, "big") for _ in range(3)]
             for _ in range(5):
@@ -163,7 +163,7 @@ def test_what_is_drawn_ahead_is_read_once(tmp_path, monkeypatch):
 
     def draws(self):
         draw(self)
-        drawn.append(self._ahead[0].copy())
+        drawn.append(self._ahead.normals.copy())
 
     def lays(self, normals):
         before = self._ahead
@@ -176,7 +176,7 @@ def test_what_is_drawn_ahead_is_read_once(tmp_path, monkeypatch):
 
     async def main():
         async with running(tmp_path / "tacit.db") as engine:
-            await engine.create("big", settings.ask("joint-linucb", SECURE, noise="secure"))
+            await engine.create("big", settings.ask("joint-linucb", SECURE))
             room = len(engine.find("big").live._session.noise.normals) // 5  # releases on a tape
             for _ in range(3 * room + 2):
                 await bounded(decide(engine, "big"))
@@ -192,7 +192,7 @@ def test_whoever_waits_for_noise_is_told_when_the_deployment_or_the_service_goes
     async def main():
         async with running(tmp_path / "tacit.db") as engine:
             for name in ("big", "other"):
-                await engine.create(name, settings.ask("joint-linucb", EVERY, noise="float"))
+                await engine.create(name, settings.ask("joint-linucb", EVERY))
                 await bounded(decide(engine, name))
             waiting = {name: decide(engine, name) for name in ("big", "other")}
             await recovered(engine)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tacit.service import writing
+from tests.service.inside import live_sums
 from tests.service.serving import JOINT, PATIENCE, named, serving, until
 
 ROW = [0.5, 0.25, 0.125]
@@ -104,7 +105,7 @@ def test_a_thousand_clients_at_once_get_clear_answers_and_nothing_is_lost(servic
     assert shown["decisions"] == count
     # No view was released meanwhile: the sums are those of x·xᵀ row by row, and of x·reward, of every row once.
     x, total = np.array(ROW), sum(value for _, value in done)
-    sums = service.engine.deployments["crowd"].live.vault.sums
+    sums = live_sums(service.engine.deployments["crowd"].live)
     np.testing.assert_array_equal(sums[-3:], x * total)
     np.testing.assert_array_equal(sums[0], count * x[0] ** 2)
 

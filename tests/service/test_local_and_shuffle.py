@@ -84,7 +84,7 @@ def test_reports_make_the_same_server_as_in_one_process_also_across_a_restart(se
     with deployed(service, "phones", LOCAL) as path:
         assert service.http.get(f"{path}/contract").json() == {"contract": LOCAL.contract(), "sealing_key": None}
         shown = service.show("phones")
-        assert (shown["takes"], shown["trust"], shown["noise"]) == ("reports", "local", "none")
+        assert (shown["takes"], shown["trust"], shown["sampler"]) == ("reports", "local", "none")
         sent = []
         for person in range(12):
             sent.append(report_of(service, "phones", LOCAL, person))

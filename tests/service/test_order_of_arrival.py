@@ -16,7 +16,7 @@ import pytest
 from tacit.errors import AlreadyClosed
 from tacit.service import engine as engine_module
 from tacit.service import learning
-from tests.service.inside import EVERY, Clock, asked, bounded, decide, expected_sums, reward, run, running
+from tests.service.inside import EVERY, Clock, asked, bounded, decide, expected_sums, live_sums, reward, run, running
 from tests.service.postgres_server import postgres_server
 from tests.service.test_replicas import until
 
@@ -65,7 +65,7 @@ def told(url, witness, parameters, seed, *, looks, silent=None, **rest):
             engine._replicas._follow = lambda: False
 
             def after():
-                held.setdefault(found.live.stage, found.live.vault.sums.copy())
+                held.setdefault(found.live.stage, live_sums(found.live))
 
             engine.store.db.after = after
 
@@ -143,12 +143,12 @@ def test_of_many_who_say_nothing_all_defaults_come_before_the_next_release(tmp_p
             await bounded(reward(engine, answered, 0.25))
             clock.time += 11.0
             await bounded(engine.submit(lambda: engine._close(found), found))  # once: three rows at most are absorbed
-            assert found.live.vault.sums[[0, 2]].sum() == 4
+            assert live_sums(found.live)[[0, 2]].sum() == 4
             with pytest.raises(AlreadyClosed, match="expired, with the configured default"):
                 await bounded(reward(engine, found.secret.identity(10), 1.0))
             stage = found.live.stage
             held = []
-            engine.store.db.after = lambda: held.append((found.live.stage, found.live.vault.sums[[0, 2]].sum()))
+            engine.store.db.after = lambda: held.append((found.live.stage, live_sums(found.live)[[0, 2]].sum()))
             await bounded(decide(engine))
             assert next(rows for now, rows in held if now == stage + 1) == 11
             engine.store.db.after = None
@@ -171,7 +171,7 @@ def test_rewards_that_came_before_the_horizon_was_spent_count_whoever_was_away(s
             await bounded(reward(engine, late, 0.5))
             while engine.shared and await bounded(engine.submit(follow)):
                 pass
-            assert found.live.vault.sums[[0, 2]].sum() == 10
+            assert live_sums(found.live)[[0, 2]].sum() == 10
             assert (found.rounds_left, found.learning) == (0, False)
             assert engine.store.count_pending(found.uid, 10) == 0
             return found.live.stage

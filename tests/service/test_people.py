@@ -42,7 +42,7 @@ def ask(engine, person, *, key=None, rows=None, ids=None):
 
 
 async def made(engine, policy, parameters, **rest):
-    return await engine.create("one", settings.ask(policy, parameters, noise="float", **rest))
+    return await engine.create("one", settings.ask(policy, parameters, **rest))
 
 
 def play(path, policy, parameters, answers, people):

@@ -147,7 +147,7 @@ def releases_seldom():
 def test_a_name_is_given_once_and_a_deletion_is_heard_of(pair):
     _, _, (one, other) = pair
     one.create("named")
-    again = {"name": "named", "policy": "joint-linucb", "parameters": EVERY, "noise": "float"}
+    again = {"name": "named", "policy": "joint-linucb", "parameters": EVERY}
     status, answer = other.ask("POST", "/v1/deployments", again, timeout=120)  # whether it has heard of it or not
     assert (status, answer["error"]["code"]) == (400, "bad_input")
     known([one, other], "named")

@@ -47,7 +47,7 @@ def rounds_of(seed, count=ROUNDS):
 
 
 def by_hand(config, count=ROUNDS):
-    learner = config.start(seed=SEED)
+    learner = config.start(seed=SEED, sampler="secure")
     listed, people = config.fixed_actions is not None, getattr(config, "person_rounds", None) is not None
     arms = []
     for number, (actions, rewards) in enumerate(rounds_of(1, count)):
@@ -61,7 +61,7 @@ def by_hand(config, count=ROUNDS):
 def create(service, name, config):
     in_order = {} if config.rows_may_come_late else {"closes_after_decisions": 1}
     with tacit.Client(service.url, timeout=120.0) as client:
-        client.create(name, config, seed=SEED, noise="float", **in_order)
+        client.create(name, config, seed=SEED, **in_order)
 
 
 def over_http(service, name, config, rounds, start=0):

@@ -13,6 +13,7 @@ import pytest
 from tacit.service.opening import open_store
 from tacit.service.sealing import read_key
 from tests.service.faults import EVERY, PEOPLE, Service, poll, serving
+from tests.service.inside import exact_sums
 
 
 class Sent:
@@ -150,7 +151,9 @@ def session(tmp_path_factory):
         service.stop()
         seen += files_of(store)
     opened_store = open_store(str(store / "tacit.db"), key=read_key(key))
-    vault = opened_store.deployments["people"].live.vault
+    live = opened_store.deployments["people"].live
+    exact = [live.vault.sums, live.vault.memory, exact_sums(live, live.vault)]  # in steps, and as what they are of
+    vault = [float(value) for part in exact for value in part.ravel() if value]
     opened_store.store.db.close()
     logs = service.out.read_bytes() + service.err.read_bytes()
     return {"sent": sent, "files": seen, "errors": errors, "pages": pages, "vault": vault, "logs": logs}
@@ -178,15 +181,15 @@ def test_errors_show_nothing_that_was_sent(session):
 
 
 def test_no_page_shows_what_the_vault_holds(session):
-    vault = session["vault"]
-    exact = [float(value) for value in vault.sums] + [float(value) for value in vault.memory.ravel() if value]
+    exact = session["vault"]
     assert len(exact) > 5
     for path, body in session["pages"]:
         for value in exact:
             if value == round(value, 3):
                 continue  # a whole number may stand anywhere
             assert repr(value).encode() not in body, path
-            assert repr(round(value, 6)).encode() not in body, path
+            if round(value, 6) != round(value, 3):  # the low half of a pair is next to nothing
+                assert repr(round(value, 6)).encode() not in body, path
             assert struct.pack("<d", value) not in body, path
         assert not session["sent"].found_in(body), path
     assert b"arrays" in dict(session["pages"])["/v1/deployments/people/view"]

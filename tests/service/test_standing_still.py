@@ -190,7 +190,7 @@ def test_an_erasure_that_fails_is_its_own_deployments_trouble(tmp_path):
         async with running(tmp_path / "s.db", key=new_key()) as engine:
             await engine.create("one", asked())
             config = {"arms": 3, "epsilon": 1.0, "delta": 1e-6, "person_rounds": 2}
-            bad = await engine.create("bad", settings.ask("renyi-ucb", config, noise="float"))
+            bad = await engine.create("bad", settings.ask("renyi-ucb", config))
             await bounded(engine.submit(partial(bad.decide, Request(None, "p"), engine.now()), bad))
             await bounded(engine.submit(lambda: engine.store.db.run("UPDATE pending SET record = ?", (DAMAGED,))))
             async with held_up(engine):

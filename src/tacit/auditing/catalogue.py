@@ -13,7 +13,7 @@ from tacit import _kernel
 from tacit._validate import flag, one_of, probability, whole
 from tacit.auditing.families import all_forms, secure_forms
 from tacit.auditing.run import FEWEST, RUNS, audit
-from tacit.core.settings import NOISES
+from tacit.core.settings import SAMPLERS
 from tacit.report.tables import number, table
 
 
@@ -89,14 +89,14 @@ def audit_all(
     confidence: float = 0.95,
     seed: int = 0,
     twins: bool = True,
-    noise: str = "float",
+    sampler: str | None = None,
     threads: int | None = None,
     progress: bool | None = None,
     output: Path | str | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Audits:
-    """Audit these configurations (default: every form of every policy), with bounds that hold together. With
-    noise="secure" every form is every one that can be drawn so.
+    """Audit these configurations (default: every form of every policy), with bounds that hold together. Each is
+    drawn as for people where there is an exact sampler, or as `sampler` says, if it can be drawn so.
 
     With `output`, every audit is written there when it is done, and one that is there already, of the same
     configuration, numbers and sources, is not done again.
@@ -105,15 +105,18 @@ def audit_all(
     probability("confidence", confidence)
     whole("seed", seed, low=0)
     flag("twins", twins)
-    one_of("noise", noise, NOISES)
-    every = tuple(forms) if forms is not None else all_forms() if noise == "float" else secure_forms()
+    if sampler is not None:
+        one_of("sampler", sampler, SAMPLERS)
+    every = tuple(forms) if forms is not None else secure_forms() if sampler == "secure" else all_forms()
     each = 1 - (1 - confidence) / max(1, len(every))
     folder = None if output is None else Path(output)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     found = []
     for place, config in enumerate(every):
-        path = None if folder is None else folder / f"{config.slug}-{_key(config, runs, each, seed, twins, noise)}.json"
+        path = (
+            None if folder is None else folder / f"{config.slug}-{_key(config, runs, each, seed, twins, sampler)}.json"
+        )
         known = None if path is None else _read(path)
         if known is None:
             one = audit(
@@ -123,7 +126,7 @@ def audit_all(
                 seed=seed,
                 twins=twins,
                 as_it_is=True,
-                noise=noise,
+                sampler=sampler,
                 threads=threads,
                 progress=progress,
             ).to_dict()
@@ -148,8 +151,8 @@ def _short(told: dict[str, Any]) -> str:
     )
 
 
-def _key(config: Any, runs: int, confidence: float, seed: int, twins: bool, noise: str) -> str:
-    facts = [config.to_dict(), runs, f"{confidence:.12g}", seed, twins, noise, _kernel.source_hash()]
+def _key(config: Any, runs: int, confidence: float, seed: int, twins: bool, sampler: str | None) -> str:
+    facts = [config.to_dict(), runs, f"{confidence:.12g}", seed, twins, sampler, _kernel.source_hash()]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True, default=str).encode(), digest_size=6).hexdigest()
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tacit._kernel import kernel
 from tacit._types import Floats, Ints
 from tacit.core.round import choose_checked, learn_checked
@@ -22,8 +20,9 @@ def play(
     slate: Slate,
     source: Source,
     noise: Source,
-    factors: Floats,
-    whole: bool,
+    tape: bool,
+    exact: bool,
+    laid: Floats,
     floats: Floats,
     first_floats: Floats,
     ints: Ints,
@@ -43,24 +42,25 @@ def play(
     the part of them that is watched. Rounds are counted from 0; `arms` has the choice of a round, `seen` what there is
     after it; `forced` has the arm of a round in which the policy is not asked, else −1.
 
-    `noise` is `source` itself; or, where `factors` has entries, a tape that is laid out anew for every run with normal
-    numbers times these factors: this is how a twin is left without some of its noise. `whole`: they are rounded, as
-    mechanisms on a lattice need them.
+    `noise` is `source` itself; or, if `tape`, one that is laid out anew for every run: if `exact`, with its row of
+    `laid`; if not, with normal numbers times these factors, which is how a twin is left without some of its noise.
     """
     for run in range(seen.shape[0]):
         for i in range(floats.shape[0]):
             floats[i] = first_floats[i]
         for i in range(ints.shape[0]):
             ints[i] = first_ints[i]
-        if factors.shape[0] > 0:
-            fill_normals(source, noise.normals)
+        if tape:
             fill_uniforms(source, noise.uniforms)
             noise.at[0] = 0
             noise.at[1] = 0
-            for i in range(factors.shape[0]):
-                noise.normals[i] *= factors[i]
-                if whole:
-                    noise.normals[i] = np.rint(noise.normals[i])
+            if exact:
+                for i in range(laid.shape[1]):
+                    noise.normals[i] = laid[run, i]
+            else:
+                fill_normals(source, noise.normals)
+                for i in range(laid.shape[1]):
+                    noise.normals[i] *= laid[0, i]
         question, look = 0, 0
         for t in range(rewards.shape[0]):
             arm = forced[t] if forced[t] >= 0 else choose_checked(params, view, offers[t], slate, noise)

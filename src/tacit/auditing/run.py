@@ -16,7 +16,6 @@ from tacit.auditing.engine import Claim, Work, fit_runs
 from tacit.auditing.engine import run as run_attack
 from tacit.auditing.families import family_of
 from tacit.auditing.result import Audit, Caught
-from tacit.core.settings import drawn
 from tacit.errors import BadInput, Interrupted
 from tacit.privacy.guarantee import finite_or_none
 
@@ -24,11 +23,6 @@ from tacit.privacy.guarantee import finite_or_none
 RUNS = 100_000
 #: Fewer than that cannot be fitted, let alone show anything.
 FEWEST = 100
-#: What an audit of secure noise adds to its verdict.
-ROUNDED = (
-    "Noise on the lattice was drawn reproducibly, as normal numbers rounded to whole steps; a live learner draws from "
-    "the discrete Gaussian exactly, which differs by less than so many runs can show."
-)
 #: Bounds per observable: either direction, and the Gaussian curve.
 _BOUNDS = 3
 #: Twins are grossly wrong: a fifth of the runs, or this many, is enough for them.
@@ -45,7 +39,7 @@ def audit(
     seed: int = 0,
     twins: bool = True,
     as_it_is: bool = False,
-    noise: str = "float",
+    sampler: str | None = None,
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Audit:
@@ -55,7 +49,8 @@ def audit(
     What a row hides in a thousand releases shows after a thousand rounds, and an audit has a hundred thousand runs. So
     a shorter form is attacked, with a few releases that can all be watched: the same code calibrates it to the same
     promise, and the audit says what is shorter. `as_it_is=True` attacks the configuration itself, as far as its first
-    releases go. `noise="secure"` attacks what a learner started so does: whole numbers on a lattice.
+    releases go. What is attacked is drawn as for people, by the exact sampler where there is one; `sampler="double"`
+    attacks what simulations draw.
 
     Lower bounds on ε hold together with `confidence`, for all observables and directions. The same seed gives the same
     audit on any number of threads. Refutes, and never proves.
@@ -65,10 +60,8 @@ def audit(
     claim = claim_of(config)
     family = family_of(type(config))
     notes: tuple[str, ...] = ()
-    law, sampler = {}, drawn(noise)
-    if sampler:
-        config.planned(noise)  # refused, where there is no such sampler, before anything is attacked
-        law, notes = {"noise": noise}, (ROUNDED,)
+    sampler = config.sampler() if sampler is None else sampler
+    config.planned(sampler)  # refused, where there is no such sampler, before anything is attacked
     if not as_it_is:
         config, shorter = family.shrunk(config)
         if shorter:
@@ -77,13 +70,13 @@ def audit(
     return attack_all(
         config.slug,
         claim,
-        family.attacks(config, **law),
-        family.twins(config, **law) if twins else (),
+        family.attacks(config, sampler),
+        family.twins(config, sampler) if twins else (),
         calibration=config.calibrated,
-        settings={**config.to_dict(), **sampler},
-        told={**_told(config), **sampler},
+        settings={**config.to_dict(), "sampler": sampler},
+        told={**_told(config), "sampler": sampler},
         promised=_promised(config, claim),
-        accounted=finite_or_none(config.planned(noise).guarantee.epsilon_at(claim.delta)),
+        accounted=finite_or_none(config.planned(sampler).guarantee.epsilon_at(claim.delta)),
         runs=runs,
         confidence=confidence,
         seed=seed,

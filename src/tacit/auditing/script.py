@@ -4,9 +4,7 @@ A policy that is shown actions is not asked where the script decides what is lea
 probed. A policy over a list plays what it likes and is paid what the script says: its rewards are what is
 protected.
 
-A plan on a lattice wants discrete Gaussians. Here they are normal numbers times their scale, rounded: fast, and the
-same for the same seed. The two laws differ by 1/(24·scale²) of a probability near their middle, 10⁻⁵ on the coarsest
-lattice there is, which no number of runs shows. How a service draws them exactly: `noise.lattice`, tested by itself.
+Where noise is drawn exactly, runs have it from the same sampler as people do, with words that a seed gives.
 """
 
 from __future__ import annotations
@@ -24,7 +22,11 @@ from tacit.auditing.rooms import rooms_of
 from tacit.core.plan import Plan
 from tacit.core.session import Session
 from tacit.noise import stream
+from tacit.noise.coins import DrawWords, seeded_words
 from tacit.noise.tape import tape_of
+
+#: Numbers of exact noise that are laid out at a time, over all runs.
+_LAID = 2**20
 
 
 class Script(NamedTuple):
@@ -63,61 +65,72 @@ class Scripted:
     watched: Ints = field(default_factory=_none)  #: rounds after which view and report are looked at
     asked: Ints = field(default_factory=_none)  #: rounds whose choice is looked at
     reads: int = 1  #: 2 and more, for twins: so many times every released value is drawn anew
-    factors: Floats | None = None  #: for twins: what the normal numbers of a run are multiplied by, in order of use
+    factors: Floats | None = None  #: for twins: what the noise of a run is multiplied by, in order of use
     uniforms: int = 0  #: with `factors`: uniform numbers that a run may need
 
     def sample(self, world: int, runs: int, seed: int, path: tuple[int, ...]) -> Floats:
         """See `Sampler`."""
         script = self.scripts[world]
-        found = [self._once(script, runs, stream(seed, *path, read)) for read in range(self.reads)]
+        found = [self._once(script, runs, seed, *path, read) for read in range(self.reads)]
         return found[0] if self.reads == 1 else np.concatenate(found, axis=1)
 
-    def _once(self, script: Script, runs: int, source: Any) -> Floats:
+    def _once(self, script: Script, runs: int, *path: int) -> Floats:
         _, arms, dim = script.offers.shape
-        factors, uniforms = self._tape(len(script.rewards))
-        whole = self.plan.lattice_scale is not None
+        source = stream(*path)
+        normals, uniforms = self._room(len(script.rewards))
+        laid = self.plan.law is not None
         forced = np.full(len(script.rewards), -1) if script.forced is None else script.forced
-        noise = source if len(factors) == 0 else tape_of(np.zeros(len(factors)), np.zeros(uniforms))
-        session = Session(self.plan, dim, source=noise)
+        tape = laid or self.factors is not None
+        session = Session(self.plan, dim, source=tape_of(np.zeros(normals), np.zeros(uniforms)) if tape else source)
         rooms = rooms_of(session)
         taken = np.zeros((runs, len(self.asked)), np.int64)
         numbers = np.zeros((runs, len(self.watched), len(rooms.shown)))
-        play(
-            session.params,
-            session.vault,
-            session.view,
-            session.report,
-            session.slate(arms),
-            source,
-            session.noise,
-            factors,
-            whole,
-            rooms.floats,
-            rooms.first_floats,
-            rooms.ints,
-            rooms.first_ints,
-            rooms.shown,
-            script.offers,
-            script.rewards,
-            forced,
-            self.asked,
-            self.watched,
-            taken,
-            numbers,
-        )
+        words = seeded_words(*path)
+        at_once = max(1, _LAID // max(1, normals)) if laid else runs
+        for start in range(0, runs, at_once):
+            some = slice(start, min(start + at_once, runs))
+            play(
+                session.params,
+                session.vault,
+                session.view,
+                session.report,
+                session.slate(arms),
+                source,
+                session.noise,
+                tape,
+                laid,
+                self._laid(some.stop - start, normals, words) if tape else np.zeros((0, 0)),
+                rooms.floats,
+                rooms.first_floats,
+                rooms.ints,
+                rooms.first_ints,
+                rooms.shown,
+                script.offers,
+                script.rewards,
+                forced,
+                self.asked,
+                self.watched,
+                taken[some],
+                numbers[some],
+            )
         return self.see(Seen(taken, numbers, rooms.places))
 
-    def _tape(self, rounds: int) -> tuple[Floats, int]:
-        """What normal numbers are multiplied by, and how many uniform ones there must be; no factors at all where noise
-        is drawn as it is needed."""
-        steps = self.plan.lattice_scale
-        if steps is None:
-            return (np.zeros(0) if self.factors is None else self.factors), self.uniforms
+    def _laid(self, runs: int, normals: int, words: DrawWords) -> Floats:
+        """What lies on the tape of each run: its noise, drawn exactly, or what normal numbers are to be multiplied by;
+        times what a twin leaves of it."""
+        law, factors = self.plan.law, np.ones(normals)
+        if self.factors is not None:
+            known = min(normals, len(self.factors))
+            factors[:known] = self.factors[:known]
+        return factors[np.newaxis] if law is None else law.draw(runs * normals, words).reshape(runs, normals) * factors
+
+    def _room(self, rounds: int) -> tuple[int, int]:
+        """Numbers that a run takes at most, of both kinds."""
         draws = self.plan.draws
-        normals = draws.first_normals + rounds * (draws.choose_normals + draws.learn_normals)
-        uniforms = draws.first_uniforms + rounds * (draws.choose_uniforms + draws.learn_uniforms)
-        factors = np.ones(normals) if self.factors is None else self.factors
-        return steps * factors, max(uniforms, self.uniforms)
+        normals = rounds * (draws.choose_normals + draws.learn_normals)
+        uniforms = rounds * (draws.choose_uniforms + draws.learn_uniforms)
+        known = 0 if self.factors is None or self.plan.law is not None else len(self.factors)
+        return max(normals, known), max(uniforms, self.uniforms)
 
 
 def spoiled(**changes: Any) -> Callable[[Attack], Attack]:
@@ -136,14 +149,14 @@ def spoiled(**changes: Any) -> Callable[[Attack], Attack]:
 
 
 def with_noise(factor: float, change: Callable[[float], Callable[[Any], Any]]) -> Callable[[Attack], Attack]:
-    """For a `Twin`: noise times `factor`. `change` makes of it what `params` wants in `spoiled`; on a lattice the scale
-    is not among the params, but the law of what is drawn."""
+    """For a `Twin`: noise times `factor`. `change` makes of it what `params` wants in `spoiled`; where noise is drawn
+    exactly its scale is not among the params, but the law of what is drawn."""
 
     def spoil(attack: Attack) -> Attack:
         sampler: Any = attack.sampler
-        steps = sampler.plan.lattice_scale
-        if steps is None:
+        law = sampler.plan.law
+        if law is None:
             return spoiled(params=change(factor))(attack)
-        return spoiled(plan=replace(sampler.plan, lattice_scale=factor * steps))(attack)
+        return spoiled(plan=replace(sampler.plan, law=law.scaled(factor)))(attack)
 
     return spoil

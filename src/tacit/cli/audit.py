@@ -48,14 +48,16 @@ def audit(parsed: argparse.Namespace, rest: list[str]) -> int:
         seed=parsed.seed,
         twins=not parsed.no_twins,
         as_it_is=True,  # what was left out is short, and what was given is meant
-        noise=parsed.sampler,
+        sampler=parsed.sampler,
         threads=parsed.threads,
     )
     if parsed.output is not None:
         _write(parsed.output, found)
     if parsed.plot is not None:
         found.plot(parsed.plot)
-    paths = write(found, parsed.report, parsed.command_line, config.card(noise=parsed.sampler)) if parsed.report else []
+    paths = (
+        write(found, parsed.report, parsed.command_line, config.card(sampler=parsed.sampler)) if parsed.report else []
+    )
     if parsed.json:
         print_json({**found.to_dict(), **files(paths)})
     else:
@@ -82,7 +84,7 @@ def _all(parsed: argparse.Namespace) -> int:
         confidence=parsed.confidence,
         seed=parsed.seed,
         twins=not parsed.no_twins,
-        noise=parsed.sampler,
+        sampler=parsed.sampler,
         threads=parsed.threads,
         output=parsed.output or Path("tacit-audit"),
         say=lambda line: tqdm.write(line, file=sys.stderr),

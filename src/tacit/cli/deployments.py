@@ -63,7 +63,6 @@ def _create(client: Client, parsed: argparse.Namespace, rest: list[str]) -> Any:
         closes_after=parsed.closes_after,
         closes_after_decisions=parsed.closes_after_decisions,
         default_reward=parsed.default_reward,
-        noise=parsed.sampler,
     )
 
 

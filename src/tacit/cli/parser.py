@@ -229,7 +229,6 @@ def _add_service(command: Any) -> None:
         "--closes-after-decisions", type=whole_number, metavar="N", help="or how many decisions later at most"
     )
     sub.add_argument("--default-reward", type=float, help="of a decision that closes without one (default: none)")
-    sub.add_argument("--sampler", metavar="secure|float", help="how noise is drawn (default: secure)")
     _add_set(sub)
 
     sub = command(
@@ -391,9 +390,9 @@ def _add_audit(sub: argparse.ArgumentParser) -> None:
 def _add_sampler(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--sampler",
-        default="float",
-        metavar="float|secure",
-        help="how noise is drawn: in double precision, or on a lattice as `tacit serve` does (default: float)",
+        metavar="secure|double",
+        help="how noise is drawn: exactly, as for people, or in double precision, as in simulations (default: secure "
+        "where there is an exact sampler)",
     )
 
 

@@ -53,7 +53,6 @@ def privacy(parsed: argparse.Namespace, rest: list[str]) -> int:
 def _card(parsed: argparse.Namespace, rest: list[str]) -> Card:
     import numpy as np
 
-    from tacit.core.settings import drawn
     from tacit.environments import RKHS
     from tacit.policies.catalogue import FUNCTIONS, policy
 
@@ -66,10 +65,11 @@ def _card(parsed: argparse.Namespace, rest: list[str]) -> Card:
     if kind.slug in FUNCTIONS:
         # Their noise does depend on boxes, kernel and horizon: where they were not given the card is of a plain world.
         config = config.in_world(**RKHS().public(), horizon=_CARD_RECORDS)
-        card: Card = config.card(noise=parsed.sampler)
+        card: Card = config.card(sampler=parsed.sampler)
     else:
-        card = config.offered(np.eye(_CARD_DIM)).card(noise=parsed.sampler)
-    return replace(card, settings={**config.to_dict(), **drawn(parsed.sampler)})
+        card = config.offered(np.eye(_CARD_DIM)).card(sampler=parsed.sampler)
+    assert card.settings is not None
+    return replace(card, settings={**config.to_dict(), "sampler": card.settings["sampler"]})
 
 
 def _compose(parsed: argparse.Namespace, rest: list[str]) -> int:
@@ -79,7 +79,7 @@ def _compose(parsed: argparse.Namespace, rest: list[str]) -> int:
     for flag in ("audit", "page"):
         options += [f"--{flag}"] if getattr(parsed, flag) is not None else []
     options += ["--set"] if parsed.set else []
-    options += ["--sampler"] if parsed.sampler != "float" else []
+    options += ["--sampler"] if parsed.sampler is not None else []
     if options:
         raise BadInput(f"Expected files of cards after compose, got {options[0]!r}. Give options where a card is made.")
     together = compose_cards([Card.load(path) for path in rest])

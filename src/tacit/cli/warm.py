@@ -80,13 +80,8 @@ def _play(kind: Any, place: int) -> None:
 
 
 def _served(config: Any) -> Any:
-    """The plan the service would run: with secure noise where there is some."""
-    from tacit.errors import NoSecureSampler
-
-    try:
-        return config.planned("secure")
-    except NoSecureSampler:
-        return config.plan()
+    """The plan a service or a learner would run; where noise can only be simulated, that."""
+    return config.plan(config.sampler())
 
 
 def _serve(config: Any, plan: Any) -> None:

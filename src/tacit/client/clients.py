@@ -61,7 +61,6 @@ class Client:
         closes_after: float | None = None,
         closes_after_decisions: int | None = None,
         default_reward: float | None = None,
-        noise: str | None = None,
         seed: int | None = None,
     ) -> dict[str, Any]:
         """A new deployment of a policy, by its name and parameters or by a configuration such as `tacit.JointLinUCB`.
@@ -199,7 +198,6 @@ class AsyncClient:
         closes_after: float | None = None,
         closes_after_decisions: int | None = None,
         default_reward: float | None = None,
-        noise: str | None = None,
         seed: int | None = None,
     ) -> dict[str, Any]:
         """A new deployment: see `Client.create`."""

@@ -21,7 +21,6 @@ from tacit.core.sealed import FORMAT, Header, check_key, locked, new_key, seal, 
 from tacit.core.session import FORK
 from tacit.core.state import pack, unpack
 from tacit.errors import BadCheckpoint, BadInput, CheckpointSpent
-from tacit.noise import stream
 
 __all__ = ["new_key", "resume"]
 
@@ -103,4 +102,4 @@ def _fork(learner: Learner, uses: int, *, agreed: bool) -> None:
     if learner._seed is not None:
         # The rest of the old stream belongs to the first copy: noise of two learners must not be the same.
         session = learner._session
-        session.read_from(stream(learner._seed, 0, FORK, copies, int(session.vault.counters[ROWS])))
+        session.read_anew(learner._seed, 0, FORK, copies, int(session.vault.counters[ROWS]))

@@ -22,7 +22,7 @@ from tacit.core.plan import Plan, Reported
 from tacit.core.policy import Policy
 from tacit.core.round import LARGEST
 from tacit.errors import BadInput, BadMessage
-from tacit.privacy.event import Event, PersonEvent
+from tacit.privacy.event import Event, LatticeEvent, PersonEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Unit
 
@@ -139,10 +139,12 @@ class Contract:
     def event(self, reports: int) -> Event:
         """What is released about somebody whose device makes so many reports."""
         event = self.plan.event
-        if is_dataclass(event) and "reports" in (field.name for field in fields(event)):
-            repeated: Event = replace(event, reports=reports)
-            return repeated
-        return event if reports == 1 else PersonEvent(event, reports)
+        one: Any = event.event if isinstance(event, LatticeEvent) else event
+        if not is_dataclass(one) or "reports" not in (field.name for field in fields(one)):
+            return event if reports == 1 else PersonEvent(event, reports)
+        repeated: Any = replace(one, reports=reports)  # type: ignore[type-var]
+        found: Event = replace(event, event=repeated) if isinstance(event, LatticeEvent) else repeated
+        return found
 
     def guarantee(self, reports: int) -> Guarantee:
         """The guarantee of a person whose device makes at most so many reports."""
@@ -259,13 +261,14 @@ def contract_of(config: Policy) -> Contract:
 # A plan may take a second to calibrate, and a simulation has many devices.
 @lru_cache(maxsize=16)
 def _contract_of(config: Policy) -> Contract:
-    plan = config.plan()
+    plan = config.plan("secure")
     report = plan.report
     if report is None:
         raise BadInput(
             f"Expected a policy whose people randomise their own reports, got {config.slug}, whose learner is one "
             "program. Use it from Python, by start()."
         )
+    plan = config.planned()  # in doubles a report would tell more than it is priced for
     contract = Contract(config, plan, report, limit=config.person_rounds or 1)
     if report.kind not in ("xy", "gram", "counts"):
         raise BadInput(f'Expected a report of kind "xy", "gram" or "counts", got {report.kind!r}.')

@@ -39,13 +39,14 @@ class Device:
     def __init__(self, config: Policy, *, limit: int | None, made: int, seed: int | None) -> None:
         self._contract = contract = contract_of(config)
         plan = contract.plan
+        law = plan.device_law or plan.law
         self._limit = contract.limit if limit is None else whole("limit", limit)
         self._made = whole("made", made, low=0)
         self._seed = None if seed is None else whole("seed", seed, low=0)
         # Its view is the one seen last; before anybody came, public like the plan. With a seed it has the stream that a
         # learner of this seed has: device and server apart then give its bits.
         self._session = Session(
-            plan,
+            replace(plan, law=law),
             contract.dim,
             seed=self._seed,
             params=plan.device,

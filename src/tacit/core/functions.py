@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from tacit._types import Floats, Ints
 from tacit._validate import one_of
-from tacit.core.settings import NOISES, Declared, Settings
+from tacit.core.settings import SAMPLERS, Declared, Settings
 from tacit.errors import NoSecureSampler, VaultSealed
 from tacit.privacy.card import Card
 from tacit.privacy.event import Event
@@ -108,18 +108,22 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
         """What this configuration gives to whoever it learns from, once all of its promise is spent."""
         return self.plan().guarantee
 
-    def planned(self, noise: str = "float") -> FunctionPlan:
-        """`plan()`; refuses noise="secure", for which there is no sampler."""
-        if one_of("noise", noise, NOISES) == "secure":
+    def sampler(self) -> str:
+        """How noise is drawn where people are protected."""
+        return "double"
+
+    def planned(self, sampler: str = "secure") -> FunctionPlan:
+        """`plan()`; refuses "secure", for which there is no sampler."""
+        if one_of("sampler", sampler, SAMPLERS) == "secure":
             raise NoSecureSampler(
-                f'Expected a policy with a secure sampler for noise="secure", got {self.slug}, which learns functions '
-                "and has none. Leave noise out."
+                f"Expected a policy with an exact sampler, got {self.slug}, which learns functions and has none."
             )
         return self.plan()
 
-    def card(self, *, seeded: bool = False, noise: str = "float") -> Card:
+    def card(self, *, seeded: bool = False, sampler: str | None = None) -> Card:
         """What a privacy officer reads before signing."""
-        plan = self.planned(noise)
+        sampler = self.sampler() if sampler is None else sampler
+        plan = self.planned(sampler)
         return Card(
             policy=self.slug,
             calibration=self.calibrated,
@@ -128,7 +132,7 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
             noise_scale=plan.noise_scale,
             noise_scales=plan.noise_scales,
             events=(plan.event,),
-            settings=self.to_dict(),
+            settings={**self.to_dict(), "sampler": sampler},
             assumptions=plan.assumptions,
             notes=plan.notes,
         )

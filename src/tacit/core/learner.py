@@ -60,19 +60,13 @@ class Learner:
     What may leave the process is an encrypted `checkpoint`, which ends this learner.
     """
 
-    def __init__(self, config: Policy, *, seed: int | None, noise: str = "float") -> None:
+    def __init__(self, config: Policy, *, seed: int | None, sampler: str) -> None:
         self._config = config
-        self._plan = plan = config.planned(noise)
+        self._plan = plan = config.planned(sampler)
         self._limit = plan.limit
-        if noise == "secure" and seed is not None:
-            raise BadInput(
-                'Expected no seed with noise="secure", got one: a seed is for simulation, and whoever knows it knows '
-                "the noise. Leave one of them out."
-            )
-        self._law = noise
+        self._sampler = sampler
         self._dim = config.dim
         self._session = Session(plan, self._dim, seed=seed)
-        self._session.load_sampler()  # here, where it may be refused, and not in the first row
         self._strict = config.strict
         self._list = config.fixed_actions  # the actions of every round, where they are always the same
         # What stands for who is not learned from: a row of zeros, or where actions are public the action and no reward.
@@ -110,7 +104,7 @@ class Learner:
 
     def card(self) -> Card:
         """The privacy card of this learner."""
-        return self._config.card(seeded=self._session.seeded, copies=self._copies, noise=self._law)
+        return self._config.card(seeded=self._session.seeded, copies=self._copies, sampler=self._sampler)
 
     @property
     def view(self) -> Any:

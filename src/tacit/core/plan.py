@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tacit.noise import Law
 from tacit.privacy.event import Event, ForkedEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Trust
@@ -19,8 +20,6 @@ class Draws:
     choose_uniforms: int = 0
     learn_normals: int = 0
     learn_uniforms: int = 0
-    first_normals: int = 0  #: the very first `learn` needs so many more
-    first_uniforms: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,13 @@ class Plan:
     report: Reported | None = None  #: what a device sends; None: there is no device apart from the server
     device: Any = None  #: params of the program on the device, where they differ from `params`
     server: Any = None  #: params of the program on the server, where they differ from `params`
-    lattice_scale: float | None = None  #: of discrete noise, in steps; None: noise is in double precision
+    law: Law | None = None  #: what noise is drawn from, exactly; None: there is none, or it is in double precision
+    device_law: Law | None = None  #: the same on the device, where it differs
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing that protects people is drawn in double precision. What `choose` draws is its own account."""
+        return self.law is not None or not (self.draws.learn_normals or self.draws.learn_uniforms)
 
     def event_for(self, copies: int) -> Event:
         """What is released when so many copies of the learner go on from one past."""

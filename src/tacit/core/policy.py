@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from tacit._types import Floats
 from tacit._validate import one_of, whole
 from tacit.core.plan import Plan
-from tacit.core.settings import NOISES, Declared, Settings, drawn
+from tacit.core.settings import SAMPLERS, Declared, Settings, sampler_for
 from tacit.errors import NoSecureSampler
 from tacit.privacy.card import Card
 from tacit.privacy.card.words import mechanism_names
@@ -55,25 +55,28 @@ class Policy(Asked, Settings, ABC):
         and what the laws of the test suite are held against."""
 
     @abstractmethod
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         """Work out the params and their price. Pure: two calls give the same plan.
 
-        `sampler="secure"`: for noise that is drawn exactly, on a lattice, with rounding in the price. A policy whose
-        noise has no exact sampler makes the plan it has; `planned` refuses it then.
+        `sampler="secure"`: for noise that is drawn exactly, in whole numbers, with rounding in the price. A policy
+        whose noise has no exact sampler makes the plan it has; `planned` refuses it then.
         """
 
-    def planned(self, sampler: str = "float") -> Plan:
-        """`plan`, with exactly the sampler that was asked for: "secure" is refused where the plan has no lattice."""
-        if one_of("noise", sampler, NOISES) == "float":
-            return self.plan()
-        plan = self.plan(sampler)
-        if plan.lattice_scale is None:
+    def planned(self, sampler: str = "secure") -> Plan:
+        """`plan`, with exactly the sampler that was asked for: "secure" is refused where noise is in doubles."""
+        if one_of("sampler", sampler, SAMPLERS) == "double":
+            return self.plan("double")
+        plan = self.plan("secure")
+        if not plan.exact:
             raise NoSecureSampler(
-                f'Expected a policy with a secure sampler for noise="secure", got {self.slug}, which has none: '
-                f"{'; '.join(mechanism_names([plan.event]))}. Leave noise out, or use a policy whose sums get Gaussian "
-                "noise from a curator, such as joint-linucb or renyi-ucb."
+                f"Expected a policy whose noise can be drawn exactly, got {self.slug}, which is for simulation only: "
+                f"{'; '.join(mechanism_names([plan.event]))}. Give a seed to simulate it."
             )
         return plan
+
+    def sampler(self) -> str:
+        """How noise is drawn where people are protected; "double" where that can only be simulated."""
+        return "secure" if self.plan("secure").exact else "double"
 
     @property
     def calibrated(self) -> str:
@@ -88,7 +91,7 @@ class Policy(Asked, Settings, ABC):
     @property
     def guarantee(self) -> Guarantee:
         """What this configuration truly gives."""
-        return self.plan().guarantee
+        return self.plan(self.sampler()).guarantee
 
     @property
     def rows_may_come_late(self) -> bool:
@@ -106,16 +109,17 @@ class Policy(Asked, Settings, ABC):
         """The same configuration for this list of actions, where it has none of its own yet."""
         return self
 
-    def start(self, *, seed: int | None = None, noise: str = "float") -> Learner:
-        """A live learner. Noise comes from the operating system; with `seed`, which is for simulation only, it can be
-        recomputed by anyone who knows the seed, and the learner's guarantee says so.
+    def start(self, *, seed: int | None = None, sampler: str | None = None) -> Learner:
+        """A live learner. Noise is drawn exactly, in whole numbers, from the operating system's randomness.
 
-        `noise="secure"` draws discrete Gaussians exactly, on a lattice, instead of numbers in double precision, whose
-        last bits may tell something. It needs the extra `tacit[secure]`, and takes no seed.
+        With `seed`, which is for simulation only, it can be recomputed by anyone who knows the seed, and the learner's
+        guarantee says so. It is then in double precision, which is faster, unless `sampler="secure"`; doubles have last
+        bits that tell what noise should hide, and there are none without a seed.
         """
         from tacit.core.learner import Learner
 
-        return Learner(self, seed=None if seed is None else whole("seed", seed, low=0), noise=noise)
+        seed = None if seed is None else whole("seed", seed, low=0)
+        return Learner(self, seed=seed, sampler=sampler_for(sampler, seed))
 
     def contract(self) -> dict[str, Any]:
         """What a device is installed with, as JSON: bounds, noise, limit, guarantee, and the fingerprint that messages
@@ -146,10 +150,12 @@ class Policy(Asked, Settings, ABC):
 
         return Shuffler(self, stage=stage)
 
-    def card(self, *, seeded: bool = False, copies: int = 1, noise: str = "float") -> Card:
-        """What a privacy officer reads before signing. `copies`: learners that went on from one checkpoint. `noise`: as
-        the learner was started with."""
-        plan = self.planned(noise)
+    def card(self, *, seeded: bool = False, copies: int = 1, sampler: str | None = None) -> Card:
+        """What a privacy officer reads before signing. `copies`: learners that went on from one checkpoint. `sampler`:
+        as the learner was started with (default: "double" if `seeded`, else what `start()` takes)."""
+        if sampler is None:
+            sampler = "double" if seeded else self.sampler()
+        plan = self.planned(sampler)
         guarantee = plan.guarantee_for(copies)
         notes = plan.notes
         if plan.event_for(copies) != plan.event:
@@ -165,7 +171,7 @@ class Policy(Asked, Settings, ABC):
             noise_scale=plan.noise_scale,
             noise_scales=plan.noise_scales,
             events=(plan.event_for(copies),),
-            settings={**self.to_dict(), **drawn(noise)},
+            settings={**self.to_dict(), "sampler": sampler},
             assumptions=plan.assumptions,
             notes=notes,
         )

@@ -17,7 +17,6 @@ from tacit.core import forks
 from tacit.core.inputs import not_finite
 from tacit.core.plan import Plan
 from tacit.core.round import (
-    ROWS,
     absorb_checked,
     choose_block,
     choose_checked,
@@ -28,7 +27,7 @@ from tacit.core.round import (
 )
 from tacit.core.slate import Slate, slate
 from tacit.errors import VaultSealed
-from tacit.noise import Source, discrete_gaussians, refill, stream, tape
+from tacit.noise import Source, is_seeded, is_tape, refill, stream, tape
 
 #: Which stream of a trial is which: `stream(seed, trial, purpose)`.
 ENVIRONMENT, POLICY, FORK = 0, 1, 2
@@ -37,36 +36,16 @@ ENVIRONMENT, POLICY, FORK = 0, 1, 2
 _TAPE = 256
 
 
-class _Sampler:
-    """Draws discrete Gaussians. It is loaded on first use: that takes a second, which the first decision need not wait
-    for."""
-
-    def __init__(self, scale: float) -> None:
-        self._scale = scale
-        self._draw: Callable[[int], Floats] | None = None
-
-    @property
-    def loaded(self) -> bool:
-        return self._draw is not None
-
-    def load(self) -> Callable[[int], Floats]:
-        if self._draw is None:
-            self._draw = discrete_gaussians(self._scale)
-        return self._draw
-
-    def __call__(self, count: int) -> Floats:
-        return self.load()(count)
-
-
 class Session:
     """Arrays, a source of noise, and what may happen to them. It keeps no books and takes no locks: its owner does.
 
     `choose` and `encode` are told the view they read, and are never shown the vault; `absorb`, `tick`, `learn` and
     `take` write it, and only a release connects the two.
 
-    Noise comes from a tape of its own, which the operating system fills and which is read once; with `seed`, from the
-    stream of that seed; or from `source`. What is laid on a tape follows from `plan.draws`. The parts of a session that
-    an owner has no use for are left out: a device has no vault, and a server no report.
+    Noise comes from a tape of its own, which is laid out with numbers of `plan.law`, drawn exactly, and read once; or
+    from `source`. With `seed`, for simulation, the tape can be recomputed; and a plan without a law, whose noise is in
+    double precision, has the stream of that seed, and no tape. What is laid on a tape follows from `plan.draws`. The
+    parts of a session that an owner has no use for are left out: a device has no vault, and a server no report.
 
     It cannot be pickled or copied: a second copy would release the same sums under the same noise.
     """
@@ -90,8 +69,7 @@ class Session:
         draws = plan.draws
         self._choice = draws.choose_normals, draws.choose_uniforms  # numbers that a choice can need
         self._row = draws.learn_normals, draws.learn_uniforms  # that a row can need
-        self._first = draws.first_normals + draws.learn_normals, draws.first_uniforms + draws.learn_uniforms
-        self._lattice_scale = plan.lattice_scale
+        self._law = plan.law
         self._dim = dim
         self._slates: dict[int, Slate] = {}
         self._most_slates = slates
@@ -103,7 +81,7 @@ class Session:
         self._encode: Callable[..., bool] | None = None
         self._take: Callable[..., None] | None = None
         if source is None:
-            source = self._new_tape() if seed is None else stream(seed, 0, POLICY)
+            source = self.new_source() if seed is None else self.new_source(seed, 0, POLICY)
         self.read_from(source)
         forks.watch(self)
 
@@ -111,14 +89,14 @@ class Session:
 
     def read_from(self, source: Source) -> None:
         """From now on noise comes from here. What a source is shows in what it holds: only a tape is ever refilled."""
-        self.noise = source
-        self.seeded = seeded = source.state.shape[1] > 0
+        self.noise, self.seeded = source, is_seeded(source)
         # A call that draws nothing need not look at the tape.
-        self._lays_choices = not seeded and any(self._choice)
-        self._lays_rows = not seeded and any(self._first)
-        self._lays_more = self._first != self._row
-        # What lays normals on the tape: whole numbers, or None for double precision.
-        self._draw = None if seeded or self._lattice_scale is None else _Sampler(self._lattice_scale)
+        self._lays_choices = is_tape(source) and any(self._choice)
+        self._lays_rows = is_tape(source) and any(self._row)
+
+    def read_anew(self, *path: int) -> None:
+        """From now on noise comes from another stretch of a seed's numbers: a copy must not share them."""
+        self.read_from(self.new_source(*path))
 
     def in_child(self) -> None:
         """After a fork: the numbers on the tape are the parent's. They are wiped, and a tape of its own is laid out."""
@@ -126,31 +104,14 @@ class Session:
             return  # a server's tape is empty, and stays so
         self.noise.normals.fill(np.nan)
         self.noise.uniforms.fill(np.nan)
-        self.read_from(self._new_tape())
+        self.read_from(self.new_source())
 
-    @property
-    def row_normals(self) -> int:
-        """The most normals that one row can need."""
-        return self._first[0]
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the sampler of discrete noise is there, or none is needed."""
-        return self._draw is None or self._draw.loaded
-
-    def load_sampler(self) -> Callable[[int], Floats] | None:
-        """What lays normals on the tape; None: double precision."""
-        return None if self._draw is None else self._draw.load()
-
-    def _new_tape(self) -> Source:
-        normals, uniforms = (max(one, other) for one, other in zip(self._choice, self._first, strict=True))
-        return tape(_tape_room(normals), max(_TAPE, uniforms))
-
-    def _lay_out_first(self) -> None:
-        """What the very first row can need, if none has come yet."""
-        if not self.vault.counters.item(ROWS):
-            normals, uniforms = self._first
-            refill(self.noise, normals, uniforms, self._draw)
+    def new_source(self, *path: int) -> Source:
+        """A source of its own: of the operating system's randomness, or of a seed and a path from there."""
+        if path and self._law is None:
+            return stream(*path)
+        normals, uniforms = (max(one, other) for one, other in zip(self._choice, self._row, strict=True))
+        return tape(_tape_room(normals), max(_TAPE, uniforms), *path)
 
     # What may happen --------------------------------------------------------------------------------------------
 
@@ -162,7 +123,7 @@ class Session:
             room = self.slate(rows.shape[0])
         if self._lays_choices:
             normals, uniforms = self._choice
-            refill(self.noise, normals, uniforms, self._draw)
+            refill(self.noise, normals, uniforms, self._law)
         arguments = (self.params, view, rows, room, self.noise)
         if self._choose is None:
             self._choose = entry(choose_checked, *arguments)
@@ -177,7 +138,7 @@ class Session:
         room, (normals, uniforms) = self.slate(block.shape[1]), self._choice
         for start, stop in self._portions(len(block)):
             if self._lays_choices:
-                refill(self.noise, (stop - start) * normals, (stop - start) * uniforms, self._draw)
+                refill(self.noise, (stop - start) * normals, (stop - start) * uniforms, self._law)
             arguments = (self.params, view, block[start:stop], room, self.noise, arms[start:stop])
             if self._choose_block is None:
                 self._choose_block = entry(choose_block, *arguments)
@@ -187,10 +148,8 @@ class Session:
         """A row and its tick together: REFUSED, with nothing changed, if any number is not finite; LEARNED; or
         RELEASED, if a view came of it."""
         if self._lays_rows:
-            if self._lays_more:
-                self._lay_out_first()
             normals, uniforms = self._row
-            refill(self.noise, normals, uniforms, self._draw)
+            refill(self.noise, normals, uniforms, self._law)
         arguments = (self.params, self.vault, self.view, row, reward, self.report, self.noise)
         if self._learn is None:
             self._learn = entry(learn_checked, *arguments)
@@ -206,10 +165,8 @@ class Session:
     def tick(self) -> int:
         """One tick of the clock of releases: LEARNED, or RELEASED if a view came of it."""
         if self._lays_rows:
-            if self._lays_more:
-                self._lay_out_first()
             normals, uniforms = self._row
-            refill(self.noise, normals, uniforms, self._draw)
+            refill(self.noise, normals, uniforms, self._law)
         arguments = (self.params, self.vault, self.view, self.noise)
         if self._tick is None:
             self._tick = entry(tick_checked, *arguments)
@@ -218,8 +175,8 @@ class Session:
     def prepare_encode(self, view: Any, row: Floats, reward: float) -> None:
         """What takes long in `encode`, or can fail. An owner that counts reports counts between the two."""
         if self._lays_rows:
-            normals, uniforms = self._first
-            refill(self.noise, normals, uniforms, self._draw)
+            normals, uniforms = self._row
+            refill(self.noise, normals, uniforms, self._law)
         if self._encode is None:
             self._encode = entry(encode_checked, self.params, view, row, reward, self.report, self.noise)
 
@@ -276,5 +233,5 @@ class Session:
 
 
 def _tape_room(normals: int) -> int:
-    """So many whole calls that there is nothing left over to be thrown away: discrete noise takes 14 µs a number."""
-    return normals * max(1, _TAPE // normals) if normals else _TAPE
+    """So many whole calls that nothing is left over to be thrown away."""
+    return normals * max(1, _TAPE // normals) if normals else 0

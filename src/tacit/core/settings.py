@@ -11,13 +11,20 @@ from typing import Any, ClassVar, Self
 from tacit._validate import known, one_of
 from tacit.errors import BadInput
 
-#: How a live learner may draw its noise: in double precision, or exactly on a lattice.
-NOISES = ("float", "secure")
+#: How noise is drawn: exactly, in whole numbers, wherever it protects people; in double precision in simulations.
+SAMPLERS = ("secure", "double")
 
 
-def drawn(noise: str) -> dict[str, str]:
-    """How noise is drawn, as one more setting of a card or an audit; none for double precision."""
-    return {} if one_of("noise", noise, NOISES) == "float" else {"sampler": noise}
+def sampler_for(sampler: str | None, seed: int | None) -> str:
+    """The sampler that was asked for; by default "secure", with a seed "double". Doubles without a seed are refused."""
+    if sampler is None:
+        return "secure" if seed is None else "double"
+    if one_of("sampler", sampler, SAMPLERS) == "double" and seed is None:
+        raise BadInput(
+            'Expected a seed with sampler="double", got none: numbers in double precision are for simulation only, '
+            "since their last bits tell what the noise should hide. Leave sampler out for people."
+        )
+    return sampler
 
 
 def option(text: str, default: Any = dataclasses.MISSING) -> Any:

@@ -39,7 +39,7 @@ def pack(learner: Learner) -> bytes:
         "event": learner._plan.event.to_dict(),
         "clock": clock_of(learner._plan),
         "seed": learner._seed,
-        "noise": learner._law,
+        "sampler": learner._sampler,
         "served": learner._served,
         "dropped": learner._dropped,
         "expired": learner._expired,
@@ -78,7 +78,7 @@ def unpack(payload: bytes) -> Learner:
     with np.load(io.BytesIO(payload), allow_pickle=False) as file:
         arrays: Arrays = {name: file[name] for name in file.files}
     facts = json.loads(arrays["facts"].tobytes())
-    learner = Learner(_config(facts), seed=facts["seed"], noise=facts.get("noise", "float"))
+    learner = Learner(_config(facts), seed=facts["seed"], sampler=facts["sampler"])
     plan, session = learner._plan, learner._session
     if not same(json.loads(json.dumps(plan.event.to_dict())), facts["event"]) or clock_of(plan) != facts["clock"]:
         raise BadCheckpoint(

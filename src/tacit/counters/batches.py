@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tacit._kernel import implements, kernel
 from tacit._types import Floats
 from tacit.counters.counter import publish
-from tacit.mechanisms.shuffle import Grid, draw_binomial, value_of
+from tacit.mechanisms.shuffle import Grid, Ones, draw_ones, value_of
 from tacit.mechanisms.shuffle.binomial import PROPOSAL
 
 #: Rows of the memory: what has been published, and room for a proposal of the binomial.
@@ -23,8 +23,7 @@ class Batches(NamedTuple):
 
     people: int  # B
     grid: Grid  # no steps: reports are Gaussian, not counts
-    together: float  # B·b in one process, 0 elsewhere: ones drawn when a batch is published
-    probability: float  # p
+    ones: Ones  # of B·b trials in one process, of none elsewhere: drawn when a batch is published
     expected: float  # B·b·p: what is taken off again
     constants: Floats  # the last coordinates of every action: public
 
@@ -63,5 +62,5 @@ def _publish(counter: Batches, dim: int, row: int, stage: int, sums: Floats, mem
 @kernel
 def _total(counter: Batches, counted: float, scratch: Floats, noise: Any) -> float:
     """The sum of one coordinate over the batch, ones added if no device has."""
-    drawn = draw_binomial(counter.together, counter.probability, scratch, noise)
+    drawn = draw_ones(counter.ones, scratch, noise)
     return value_of(counter.grid, counted + drawn, counter.expected, float(counter.people))

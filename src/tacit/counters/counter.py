@@ -23,11 +23,11 @@ from tacit import linalg
 from tacit._kernel import implements, kernel, verb
 from tacit._types import Floats, Ints
 from tacit.errors import BadInput
-from tacit.noise import LARGEST_SCALE
+from tacit.noise import LARGEST_SCALE, DiscreteGaussian, DiscreteLaplace, Law
 from tacit.pairs import added_one
-from tacit.privacy.accountant import SMOOTHING
+from tacit.privacy.accountant import SMOOTHING, price
 from tacit.privacy.calibrate import calibrate
-from tacit.privacy.event import Event, LatticeEvent
+from tacit.privacy.event import Event, LaplaceEvent, LatticeEvent
 from tacit.privacy.promise import AnyPromise
 
 # Verbs ----------------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def within(schedule: Any, rows: int) -> Any:
     if times[0] > MOST_ROWS:
         raise BadInput(
             f"Expected a first release within {MOST_ROWS:,} rows, which are the most on a lattice, got one after "
-            f"{times[0]:,}. Ask for a larger epsilon, or use noise in double precision."
+            f"{times[0]:,}. Ask for a larger epsilon."
         )
     return AtTimes(times[: max(1, int(np.searchsorted(times, rows, "right")))])
 
@@ -319,12 +319,22 @@ class CalibratedLattice(NamedTuple):
 
     @property
     def steps(self) -> float:
-        """s in steps: what the sampler is asked for."""
+        """s in steps."""
         return self.scale / self.step
+
+    @property
+    def law(self) -> Law:
+        """What noise is drawn from."""
+        one: Any = self.event
+        while not isinstance(one, LatticeEvent):
+            one = one.event
+        return (
+            DiscreteLaplace(round(self.steps)) if isinstance(one.event, LaplaceEvent) else DiscreteGaussian(self.steps)
+        )
 
 
 def calibrate_lattice(
-    promise: AnyPromise,
+    promise: AnyPromise | None,
     event_at: Callable[[float], Event],
     for_unit: Callable[[Event], Event],
     *,
@@ -335,15 +345,19 @@ def calibrate_lattice(
     rounded: str = "sums",
 ) -> CalibratedLattice:
     """`event_at(s)` on the finest lattice for these sums, and the least discrete noise that keeps the promise. `rough`
-    is the scale of continuous noise, which is close.
+    is the scale of continuous noise, which is close. Without a promise, as for noise that was published, as little more
+    than it as costs no more than it does. Laplace noise has a whole number of steps.
 
     `rounded`: "sums", which are rounded when they are released; "rows", each of which is and is in no sum before: a row
-    then weighs 2ρ√m steps more, and sums are exact; "rewards", which are rounded within their interval, at no price.
+    then weighs 2ρ√m steps more (2ρm by its L1 norm), and sums are exact; "rewards", which are rounded within their
+    interval, at no price.
     """
     step = sensitivity / resolution(
         weight=load.slack * load.weight, rows=load.rows, releases=load.releases, deviation=rough / sensitivity
     )
-    more = 2 * ROUNDING * math.sqrt(coordinates) * step if rounded == "rows" else 0.0
+    laplace = isinstance(event_at(rough), LaplaceEvent)
+    far = float(coordinates) if laplace else math.sqrt(coordinates)  # by its norm, what each number may be rounded by
+    more = 2 * ROUNDING * far * step if rounded == "rows" else 0.0
 
     def on_lattice(scale: float) -> Event:
         inner: Any = event_at(scale)
@@ -351,5 +365,12 @@ def calibrate_lattice(
         rounding = ROUNDING if rounded == "sums" else 0.0
         return for_unit(LatticeEvent(inner, step=step, coordinates=coordinates, rounding=rounding))
 
-    scale = rough * calibrate(promise, lambda times: on_lattice(times * rough))
+    if promise is not None:
+        scale = rough * calibrate(promise, lambda times: on_lattice(times * rough))
+    else:
+        scale, wanted = rough, price(for_unit(event_at(rough)))
+        while (excess := price(on_lattice(scale)) / wanted) > 1:
+            scale *= excess
+    if laplace:
+        scale = math.ceil(scale / step) * step
     return CalibratedLattice(scale, step, on_lattice(scale))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from tacit._types import Floats
-from tacit.noise.tape import secure_normals, secure_uniforms
+from tacit.noise.coins import random_words
+from tacit.noise.tape import uniforms_of
 
 
 class Numbers:
@@ -29,13 +31,13 @@ class Numbers:
         """Independent numbers uniform on [0, 1)."""
         if self._generator is not None:
             return self._generator.random(shape)
-        return secure_uniforms(int(np.prod(shape))).reshape(shape)
+        return uniforms_of(random_words(int(np.prod(shape)))).reshape(shape)
 
     def normals(self, *shape: int) -> Floats:
         """Independent standard normal numbers."""
         if self._generator is not None:
             return self._generator.standard_normal(shape)
-        return secure_normals(int(np.prod(shape))).reshape(shape)
+        return ndtri(uniforms_of(random_words(int(np.prod(shape)))) + 2.0**-54).reshape(shape)
 
     def __reduce__(self) -> str:
         raise TypeError("A source of noise cannot be pickled or copied: two would hand out the same numbers.")

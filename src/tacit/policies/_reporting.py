@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -11,12 +12,31 @@ from tacit._validate import above, one_of, positive, probability, real, whole
 from tacit.core.plan import Reported
 from tacit.core.policy import Policy
 from tacit.core.settings import option
+from tacit.counters.counter import Load, calibrate_lattice
 from tacit.errors import BadInput
+from tacit.linalg import packed_size
 from tacit.mechanisms.report import PersonBounds, person_bounds
+from tacit.noise import Law
 from tacit.policies._options import failure_or_default
 from tacit.privacy.calibrate import Promise
+from tacit.privacy.event import Event, ReportEvent
 from tacit.privacy.scope import Unit
 from tacit.privacy.sensitivity import gram_sensitivity, private_radius
+
+
+@dataclass(frozen=True)
+class ReportNoise:
+    """The noise of one report."""
+
+    scale: float  # σ
+    step: float  # of the lattice; 0: noise in doubles
+    event: Event
+    law: Law | None
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """What a device is told of it."""
+        return {"scale": self.scale, "step": self.step}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +93,11 @@ class ReportingPolicy(Policy):
         return private_radius(self.action_norm, self.constants)
 
     @property
+    def private_numbers(self) -> int:
+        """How many numbers of x xᵀ and x·y are private."""
+        return packed_size(self.dim) - packed_size(len(self.constants)) + self.dim
+
+    @property
     def private_dim(self) -> int:
         """How many coordinates of an action are private."""
         return self.dim - len(self.constants)
@@ -98,6 +123,24 @@ class ReportingPolicy(Policy):
             noise=noise,
             batch=batch,
         )
+
+    def noise_of_report(
+        self, scale: float, event_at: Callable[[float], ReportEvent], numbers: int, sampler: str
+    ) -> ReportNoise:
+        """The Gaussian noise of a report of so many private numbers: in doubles of this scale, or exact, on the finest
+        lattice, at the price of rounding."""
+        if sampler != "secure":
+            return ReportNoise(scale, 0.0, event_at(scale), None)
+        laid = calibrate_lattice(
+            None if self.calibrated == "published" else self.promise,
+            event_at,
+            lambda event: event,
+            rough=scale,
+            sensitivity=event_at(scale).sensitivity,
+            coordinates=numbers,
+            load=Load(1.0, 1, 1),
+        )
+        return ReportNoise(laid.scale, laid.step, laid.event, laid.law)
 
     def said_of_bounds(self) -> tuple[str, ...]:
         """What the guarantee needs, and what it does not, for the card."""

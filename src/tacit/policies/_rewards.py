@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit._validate import one_of, real, whole
-from tacit.calibrations import Exact, Published, refuse_published
+from tacit.calibrations import Exact, Published
 from tacit.core.policy import Policy
 from tacit.core.settings import option, unfold
-from tacit.counters.counter import CalibratedLattice, Load, calibrate_lattice
+from tacit.counters.counter import MOST_ROWS, CalibratedLattice, Load, calibrate_lattice
 from tacit.errors import BadInput
 from tacit.privacy.calibrate import SAFETY, calibrate
-from tacit.privacy.event import Event, PersonEvent, SegmentsEvent
+from tacit.privacy.event import Event, LaplaceEvent, PersonEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.promise import AnyPromise, PurePromise, promise_of
 from tacit.privacy.scope import Protects, Trust, Unit
@@ -66,6 +66,22 @@ class RewardPolicy(Policy):
         """What is released about one unit, given what is released about one reward."""
         return event if self.person_rounds is None else PersonEvent(event, self.person_rounds)
 
+    def calibrate_total(
+        self, event_at: Callable[[float], Event], rough: float, rows: int = MOST_ROWS
+    ) -> CalibratedLattice:
+        """Totals of rewards on a lattice: rewards are rounded within their interval, so that rounding costs nothing.
+        `rough`: the scale of continuous noise, which is kept where it was published."""
+        return calibrate_lattice(
+            None if self.calibrated == "published" else self.promise,
+            event_at,
+            self.for_unit,
+            rough=rough,
+            sensitivity=self.reward_range,
+            coordinates=1,
+            load=Load(rows, rows, 1),
+            rounded="rewards",
+        )
+
     def priced(self, event: Event) -> Guarantee:
         """The guarantee of releasing this about one unit."""
         delta = None if self.promise is None else self.promise.delta
@@ -116,21 +132,6 @@ class RenyiPolicy(RewardPolicy):
         """s: the least noise for which `event_at(s)`, counted for one unit, keeps the promise."""
         return calibrate(self.promise, lambda scale: self.for_unit(event_at(scale)))
 
-    def calibrate_total(self, rough: float, *, rows: int) -> CalibratedLattice:
-        """Totals of rewards on a lattice: rewards are rounded within their interval, so that rounding costs nothing.
-        `rough`: the scale of continuous noise."""
-        refuse_published("secure", self.calibration, self.slug)
-        return calibrate_lattice(
-            self.promise,
-            lambda scale: SegmentsEvent(scale, self.reward_range),
-            self.for_unit,
-            rough=rough,
-            sensitivity=self.reward_range,
-            coordinates=1,
-            load=Load(rows, rows, 1),
-            rounded="rewards",
-        )
-
     @property
     def published_scale(self) -> float:
         """The paper's noise on a sum, √(αΔ²/2ε), Δ the length of *its* reward interval."""
@@ -161,3 +162,11 @@ class PurePolicy(RewardPolicy):
     def laplace_scale(self) -> float:
         """b = kΔ/ε: with up to k rewards of one person in one sum."""
         return (self.person_rounds or 1) * self.reward_range / self.epsilon * (1 + SAFETY)
+
+    def laplace_noise(self, sampler: str) -> tuple[float, Event, CalibratedLattice | None]:
+        """b, what is released about one unit, and the lattice where noise is drawn exactly."""
+        scale = self.laplace_scale
+        if sampler != "secure":
+            return scale, self.for_unit(LaplaceEvent(scale, self.reward_range)), None
+        laid = self.calibrate_total(lambda scale: LaplaceEvent(scale, self.reward_range), scale)
+        return laid.scale, laid.event, laid

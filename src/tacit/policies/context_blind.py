@@ -71,7 +71,7 @@ class ContextBlind(Policy):
     def calibrated(self) -> str:
         return "exact"
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         event = NothingReleased()
         return Plan(
             params=ContextBlindParams(),

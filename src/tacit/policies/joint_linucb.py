@@ -21,7 +21,7 @@ and puts its own ρ_min into the logarithm.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -31,7 +31,7 @@ from tacit import explorations, linalg, releases
 from tacit._arrays import each
 from tacit._types import Floats
 from tacit._validate import flag, one_of, positive, probability, whole
-from tacit.calibrations import NOISES, Exact, Published, refuse_published
+from tacit.calibrations import NOISES, Exact, Published
 from tacit.core.plan import Draws, Plan
 from tacit.core.policy import Policy
 from tacit.core.settings import fold, option, unfold
@@ -51,6 +51,7 @@ from tacit.errors import BadInput, PrivacyRefusal
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
 from tacit.mechanisms.binary import levels
+from tacit.noise import Law
 from tacit.policies._options import check_prior, failure_or_default, width_multiplier
 from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
 from tacit.privacy.accountant import theorem_for
@@ -250,12 +251,11 @@ class JointLinUCB(Policy):
         """Of a row of sums: a packed triangle and a vector."""
         return linalg.packed_size(self.dim) + self.dim
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         """One text for both samplers: with exact noise the same counter has its kernels on a lattice, at the price of
         rounding, and its deviations are raised by what discrete noise is off by."""
         if self.calibration == "published":
-            refuse_published(sampler, self.calibration, f"{self.slug} ({self.noise} noise)")
-            return _published_gaussian(self) if self.noise == "gaussian" else _published_wishart(self)
+            return _published_gaussian(self, sampler) if self.noise == "gaussian" else _published_wishart(self)
         counter, known = self.released.counter(), self.known_sums()
 
         def event_at(scale: float) -> Event:
@@ -265,7 +265,7 @@ class JointLinUCB(Policy):
         event, spread = self.for_unit(event_at(scale)), scale * counter.deviations()
         estimate = self._estimate(counter, spread)
         every = schedule = counter.schedule(self._first_release(estimate))
-        kernels, sums, steps = counter.in_doubles(scale), known, None
+        kernels, sums, law = counter.in_doubles(scale), known, None
         if sampler == "secure":
             rows = rows_within(self.horizon)
             laid = calibrate_lattice(
@@ -277,7 +277,7 @@ class JointLinUCB(Policy):
                 coordinates=self.size,
                 load=counter.load(within(schedule, rows)),
             )
-            scale, event, steps = laid.scale, laid.event, laid.steps
+            scale, event, law = laid.scale, laid.event, laid.law
             spread = scale * counter.deviations() + noise_offset(self.dim, laid.step, counter.draws())
             estimate = self._estimate(counter, spread)
             every = counter.schedule(self._first_release(estimate))
@@ -286,7 +286,7 @@ class JointLinUCB(Policy):
             # Public rows are no secret, and not in the vault.
             kernels, sums = counter.on_lattice(lattice_of(self.dim, laid.step, known)), np.zeros((2, self.size))
         limit, hint = self.released.end(every, sampler == "secure")
-        params = Linear(self._bounds(), schedule, kernels, estimate, self._exploration(1.0 if steps is None else steps))
+        params = Linear(self._bounds(), schedule, kernels, estimate, self._exploration(law))
         return self._plan(
             params,
             event,
@@ -295,7 +295,7 @@ class JointLinUCB(Policy):
             scales=counter.scales(scale, spread, schedule),
             limit=limit,
             limit_hint=hint,
-            lattice_scale=steps,
+            law=law,
         )
 
     def _plan(
@@ -340,9 +340,9 @@ class JointLinUCB(Policy):
         """How an arm is picked: a rule of `tacit.explorations`. A subclass may have one of its own."""
         return explorations.rule_of(self.exploration)
 
-    def _exploration(self, deviation: float) -> Any:
-        """The rule for a source whose normal numbers have this deviation."""
-        return explorations.with_deviation(self.explorer(), self.dim, deviation)
+    def _exploration(self, law: Law | None) -> Any:
+        """The rule for a source whose normal numbers are of this law, or standard."""
+        return explorations.with_deviation(self.explorer(), self.dim, 1.0 if law is None else law.deviation)
 
     def _bounds(self) -> Bounds:
         bound = float(self.reward_bound)
@@ -401,7 +401,7 @@ class JointLinUCB(Policy):
 # As published: its constants, its bounds, and its errata (docs/errata.md) ---------------------------------------------
 
 
-def _published_gaussian(config: JointLinUCB) -> Plan:
+def _published_gaussian(config: JointLinUCB, sampler: str) -> Plan:
     """Gaussian nodes with the constants of Section 4.2, priced with the paper's own count of m nodes per row."""
     horizon = _horizon(config)
     scale, bound = _published_scale(config)
@@ -414,22 +414,39 @@ def _published_gaussian(config: JointLinUCB) -> Plan:
         repair=np.array([bound]),
         bias=np.array([config.parameter_norm * math.sqrt(high) + gamma]),
     )
+    event: Event = TreeEvent(scale=scale, sensitivity=config.sensitivity, nodes=_slots(config))
+    kernels: Any = counter.in_doubles(scale)
+    exact, rest = sampler == "secure", {}
+    if exact:
+        # The paper's scale, drawn in whole steps: what rounding costs is on the card, as everything else it costs.
+        laid = calibrate_lattice(
+            None,
+            lambda scale: TreeEvent(scale=scale, sensitivity=config.sensitivity, nodes=_slots(config)),
+            config.for_unit,
+            rough=scale,
+            sensitivity=config.sensitivity,
+            coordinates=config.size,
+            load=counter.load(EveryRow(horizon)),
+        )
+        kernels, event = counter.on_lattice(lattice_of(config.dim, laid.step, config.known_sums())), laid.event
+        rest = {"law": laid.law, "sums": np.zeros((2, config.size))}
     return _published_plan(
         config,
-        counter.in_doubles(scale),
+        kernels,
         estimate,
-        TreeEvent(scale=scale, sensitivity=config.sensitivity, nodes=_slots(config)),
-        memory_rows=counter.memory_rows(None, lattice=False),
+        event,
+        memory_rows=counter.memory_rows(None, lattice=exact),
         scales={"each node": scale, "each view": scale * math.sqrt(_slots(config))},
+        **rest,
     )
 
 
 def _published_plan(config: JointLinUCB, counter: Any, estimate: Confidence, event: Event, **rest: Any) -> Plan:
     """A view after every row but the last, by these kernels."""
-    schedule = EveryRow(_horizon(config))
-    limit, hint = config.released.end(schedule, lattice=False)
-    params = Linear(config._bounds(), schedule, counter, estimate, config._exploration(1.0))
-    return config._plan(params, event, sums=np.zeros(config.size), limit=limit, limit_hint=hint, **rest)
+    schedule, law = EveryRow(_horizon(config)), rest.get("law")
+    limit, hint = config.released.end(schedule, lattice=law is not None)
+    params = Linear(config._bounds(), schedule, counter, estimate, config._exploration(law))
+    return config._plan(params, event, **{"sums": np.zeros(config.size), "limit": limit, "limit_hint": hint, **rest})
 
 
 def _published_scale(config: JointLinUCB) -> tuple[float, float]:
@@ -556,15 +573,9 @@ def _slots(config: JointLinUCB) -> int:
 
 
 def _wishart_draws(config: JointLinUCB) -> Draws:
-    one = config.draws()
-    return Draws(
-        choose_normals=one.choose_normals,
-        choose_uniforms=one.choose_uniforms,
-        learn_normals=one.learn_normals + SPARE,
-        learn_uniforms=config.dim + SPARE,
-        first_normals=_slots(config) * one.learn_normals,
-        first_uniforms=_slots(config) * config.dim,
-    )
+    """What a row takes at most: the very first one has a mask for every slot, and some are drawn again."""
+    one, masks = config.draws(), 1 + _slots(config)
+    return replace(one, learn_normals=masks * one.learn_normals + SPARE, learn_uniforms=masks * config.dim + SPARE)
 
 
 def _horizon(config: JointLinUCB) -> int:

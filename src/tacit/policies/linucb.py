@@ -72,7 +72,7 @@ class LinUCB(Policy):
         """α: as given, else 1/horizon, else 0.001."""
         return failure_or_default(self.failure, self.horizon)
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         size, counter = linalg.packed_size(self.dim) + self.dim, ExactCounter()
         known = np.zeros(size) if self.prior is None else self.prior.packed()
         confidence = confidence_of(

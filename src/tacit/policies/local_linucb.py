@@ -42,6 +42,7 @@ class NoisedRow(NamedTuple):
 
     bounds: PersonBounds
     scale: float  # s
+    step: float = 0.0  # of the lattice that reports are on; 0: none, and noise in doubles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,16 +98,17 @@ class LocalLinUCB(SummingPolicy):
     def default_rule(self) -> str:
         return "published" if self.calibration == "published" else "least-squares"
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         size = linalg.packed_size(self.dim) + self.dim
         scale = self._published_scale() if self.calibration == "published" else calibrate(self.promise, self._event)
-        event = self._event(scale)
+        noise = self.noise_of_report(scale, self._event, self.private_numbers, sampler)
+        scale, event = noise.scale, noise.event
         growing = self._growing(scale)
         guarantee = Guarantee.priced(
             event, trust=Trust.LOCAL, protects=Protects.EVERYTHING, unit=self.unit, delta=self.delta
         )
         return Plan(
-            params=Linear(NoisedRow(self.bounds(), scale), EveryRow(), ExactSums(), growing, Optimism()),
+            params=Linear(NoisedRow(self.bounds(), scale, noise.step), EveryRow(), ExactSums(), growing, Optimism()),
             vault=lambda: linear_vault(np.zeros(size), memory_rows=1),
             view=lambda: ball_view(self.dim, growing),
             report_size=size,
@@ -119,7 +121,8 @@ class LocalLinUCB(SummingPolicy):
             noise_scales={"sums of all reports": scale * math.sqrt(self.horizon)},
             assumptions=self.said_of_bounds(),
             notes=self._notes(guarantee),
-            report=self.reported("gram", size, {"scale": scale}),
+            report=self.reported("gram", size, noise.terms),
+            law=noise.law,
         )
 
     def _event(self, scale: float) -> ReportEvent:
@@ -210,7 +213,7 @@ def _said_of_published(excess: float) -> str:
 @kernel
 def _report(row: NoisedRow, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     """Formal guarantee: μ-GDP, μ = Δ/s, whatever view there is. Proof: mechanisms/report/proof.md."""
-    report_gram(row.bounds, row.scale, x, reward, report, noise)
+    report_gram(row.bounds, row.scale, row.step, x, reward, report, noise)
 
 
 @implements(sum_row, NoisedRow)

@@ -18,7 +18,6 @@ from tacit import linalg
 from tacit._kernel import implements, kernel
 from tacit._types import Floats, Ints
 from tacit._validate import at_least, one_of, positive, probability, whole
-from tacit.calibrations import refuse_published
 from tacit.core.plan import Draws, Plan
 from tacit.core.policy import Policy
 from tacit.core.settings import option
@@ -271,8 +270,7 @@ class RenyiOFUL(RenyiPolicy):
         """What a row may weigh."""
         return Bounds(float(self.action_norm), float(self.reward_low), float(self.reward_high), reward_scale)
 
-    def plan(self, sampler: str = "float") -> Plan:
-        refuse_published(sampler, self.calibrated, self.slug)
+    def plan(self, sampler: str = "double") -> Plan:
         exact = sampler == "secure"
         if exact and self.horizon > MOST_ROWS:
             raise BadInput(f"Expected horizon <= {MOST_ROWS:,} on a lattice, got horizon={self.horizon:,}.")
@@ -283,10 +281,10 @@ class RenyiOFUL(RenyiPolicy):
         event = self.for_unit(counter.event(scale, self.sensitivity))
         variances = noise_variances(scale, counter.weights)
         kernels: Any = counter.in_doubles(scale)
-        steps = None
+        law = None
         if exact:
             laid = calibrate_lattice(
-                self.promise,
+                None if self.calibration == "published" else self.promise,
                 lambda scale: counter.event(scale, self.sensitivity),
                 self.for_unit,
                 rough=scale,
@@ -294,7 +292,7 @@ class RenyiOFUL(RenyiPolicy):
                 coordinates=dim,
                 load=Load(self.weighed(self.horizon), self.horizon, most),
             )
-            scale, event, steps = laid.scale, laid.event, laid.steps
+            scale, event, law = laid.scale, laid.event, laid.law
             # Deviations, with what discrete noise and rounding are off by; the width multiplies them by √d at least.
             offset = math.sqrt(2.0) * noise_offset(1, laid.step, counter.draws())
             variances = (np.sqrt(noise_variances(scale, counter.weights)) + offset) ** 2
@@ -315,7 +313,7 @@ class RenyiOFUL(RenyiPolicy):
             noise_scales={"last release": math.sqrt(float(variances[-1]))},
             assumptions=_assumptions(self),
             notes=_notes(self, most),
-            lattice_scale=steps,
+            law=law,
         )
 
     # Contexts protected too -------------------------------------------------------------------------------------
@@ -531,7 +529,7 @@ class OFUL(Policy):
         """δ: as given, else 1/horizon, else 0.001."""
         return failure_or_default(self.failure, self.horizon)
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         dim, ridge = self.dim, float(self.ridge)
         width = Width(
             multiplier=width_multiplier(self.width),

@@ -66,7 +66,7 @@ class RandomisedResponse(Policy):
     def calibrated(self) -> str:
         return "exact"
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         event = RandomisedResponseEvent(self.epsilon)
         return Plan(
             params=RandomisedResponseParams(self._odds()),

@@ -13,7 +13,7 @@ Who draws the ones of the vector sum: in one process `publish`, once for a whole
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -27,20 +27,27 @@ from tacit.core.plan import Draws, Plan
 from tacit.core.round import ROWS
 from tacit.core.settings import option, unfold
 from tacit.counters.batches import MEMORY_ROWS, Batches
-from tacit.counters.counter import EveryBatch
+from tacit.counters.counter import EveryBatch, Load, calibrate_lattice
 from tacit.errors import BadInput, PrivacyRefusal
 from tacit.estimators.growing import Growing, constant, proved
 from tacit.estimators.ridge import empty_view
 from tacit.explorations import Optimism
 from tacit.mechanisms.report import PersonBounds, clip_reward, report_gram, shrink_to_radius
-from tacit.mechanisms.shuffle import Grid, draw_binomial, grid_of, most_uniforms, round_randomly
+from tacit.mechanisms.shuffle import Grid, Ones, draw_ones, grid_of, most_uniforms, round_randomly
 from tacit.mechanisms.shuffle.binomial import PROPOSAL
-from tacit.noise import fill_uniforms
+from tacit.noise import Binomial, DiscreteGaussian, Law, fill_uniforms
 from tacit.policies._reporting import SummingPolicy
 from tacit.policies.linear import Linear, linear_vault, report_row, sum_row
 from tacit.privacy.binomial import binomial_trials
 from tacit.privacy.calibrate import SAFETY, Promise
-from tacit.privacy.event import BinomialSumEvent, Event, ShuffledReportsEvent, UncertifiedNoise
+from tacit.privacy.event import (
+    BinomialSumEvent,
+    Event,
+    LatticeEvent,
+    ReportEvent,
+    ShuffledReportsEvent,
+    UncertifiedNoise,
+)
 from tacit.privacy.guarantee import Guarantee, round_up
 from tacit.privacy.scope import Protects, Trust
 from tacit.privacy.shuffle import amplified_scale
@@ -54,9 +61,9 @@ class MixedRow(NamedTuple):
 
     bounds: PersonBounds
     scale: float  # σ of a report's Gaussian noise; not used with a grid
+    step: float  # of the lattice that a Gaussian report is on; 0: none, and noise in doubles
     grid: Grid  # no steps: reports are Gaussian, not counts
-    ones: float  # b on a device, 0 elsewhere: drawn with the report
-    probability: float  # p
+    ones: Ones  # of b trials on a device, of none elsewhere: drawn with the report
     people: int  # whose reports are absorbed at once: 1, or B
 
 
@@ -179,31 +186,30 @@ class ShuffleLinUCB(SummingPolicy):
         if self.grid is not None:
             return self.grid
         mu = Promise(self.epsilon, self.delta).mu
-        wanted = 10 * math.sqrt(max(mu * mu * self.batch_size, coordinates(self)))
+        wanted = 10 * math.sqrt(max(mu * mu * self.batch_size, self.private_numbers))
         return max(4, math.ceil(wanted * 2 * self.largest_entry / self.sensitivity))
 
-    def plan(self, sampler: str = "float") -> Plan:
-        noise = noise_of(self)
+    def plan(self, sampler: str = "double") -> Plan:
+        noise = noise_of(self, sampler)
         size, batch = linalg.packed_size(self.dim) + self.dim, self.batch_size
         guarantee = Guarantee.priced(
             noise.event, trust=Trust.SHUFFLE, protects=Protects.EVERYTHING, unit=self.unit, delta=self.delta
         )
         params = Linear(
-            row=MixedRow(self.bounds(), noise.scale, noise.grid, 0.0, noise.probability, people=1),
+            row=MixedRow(self.bounds(), noise.scale, noise.step, noise.grid, noise.ones(0), people=1),
             schedule=EveryBatch(batch),
             counter=Batches(
                 people=batch,
                 grid=noise.grid,
-                together=float(batch * noise.each),
-                probability=noise.probability,
+                ones=noise.ones(batch * noise.each),
                 expected=batch * noise.each * noise.probability,
                 constants=self.bounds().constants,
             ),
             estimate=self._growing(noise),
             exploration=Optimism(),
         )
-        nothing = params.counter._replace(together=0.0)
-        device = params._replace(row=params.row._replace(ones=float(noise.each)), counter=nothing)
+        nothing = params.counter._replace(ones=noise.ones(0))
+        device = params._replace(row=params.row._replace(ones=noise.ones(noise.each)), counter=nothing)
         server = params._replace(row=params.row._replace(people=batch), counter=nothing)
         return Plan(
             params=params,
@@ -212,7 +218,7 @@ class ShuffleLinUCB(SummingPolicy):
             report_size=size + PROPOSAL if noise.counts else size,
             event=noise.event,
             guarantee=guarantee,
-            draws=_draws(size, noise.counts),
+            draws=_draws(size, noise),
             limit=self.horizon,
             limit_hint="start anew with a longer horizon: batches and widths are worked out for this one.",
             noise_scale=noise.deviation,
@@ -222,6 +228,8 @@ class ShuffleLinUCB(SummingPolicy):
             report=self.reported("counts" if noise.counts else "gram", size, _noise_terms(noise), batch),
             device=device if noise.counts else None,
             server=server if noise.counts else None,
+            law=noise.law(batch * noise.each),
+            device_law=noise.law(noise.each),
         )
 
     def _growing(self, noise: Noise) -> Growing:
@@ -259,9 +267,11 @@ class ShuffleLinUCB(SummingPolicy):
         return constant(spread=noise.deviation, growth=0.0, ridge=2 * bound, width=width)
 
 
-def _draws(size: int, counts: bool) -> Draws:
-    """Counts take a uniform number to round with, and proposals for their ones, of which some are rejected."""
-    if counts:
+def _draws(size: int, noise: Noise) -> Draws:
+    """Counts take a uniform number to round with, and their ones, or proposals for them, of which some are rejected."""
+    if noise.counts and noise.exact:
+        return Draws(choose_uniforms=1, learn_uniforms=size, learn_normals=size)
+    if noise.counts:
         return Draws(choose_uniforms=1, learn_uniforms=size + most_uniforms(size))
     return Draws(choose_uniforms=1, learn_normals=size)
 
@@ -277,7 +287,7 @@ def _report(row: MixedRow, x: Floats, reward: float, report: Floats, noise: Any)
     Formal guarantee: none of a report alone but its Gaussian noise; of a batch, see mechanisms/shuffle/proof.md.
     """
     if row.grid.steps == 0.0:
-        report_gram(row.bounds, row.scale, x, reward, report, noise)
+        report_gram(row.bounds, row.scale, row.step, x, reward, report, noise)
         return
     dim = x.shape[0]
     size = dim * (dim + 3) // 2
@@ -297,12 +307,12 @@ def _report(row: MixedRow, x: Floats, reward: float, report: Floats, noise: Any)
     for i in range(dim):
         a = shrink * x[i] if i < private else constants[i - private]
         report[at + i] = round_randomly(row.grid, a * y, report[at + i])
-    if row.ones > 0.0:
+    if row.ones.trials > 0.0:
         scratch = report[size : size + PROPOSAL]
         public = at - constants.shape[0] * (constants.shape[0] + 1) // 2  # the last entries of the triangle
         for k in range(size):
             if k < public or k >= at:
-                report[k] += draw_binomial(row.ones, row.probability, scratch, noise)
+                report[k] += draw_ones(row.ones, scratch, noise)
         for k in range(PROPOSAL):
             scratch[k] = 0.0  # it made the noise, and must not stay beside it
 
@@ -336,16 +346,31 @@ class Noise:
     probability: float  # p
     deviation: float  # of a batch's sum, per coordinate
     proxy: float  # the same for tails: the batch is sub-Gaussian with it
+    step: float = 0.0  # of the lattice that Gaussian reports are on
+    exact: bool = False  # whether it is drawn exactly
 
     @property
     def counts(self) -> bool:
         """Whether reports are counts."""
         return self.each > 0
 
+    def ones(self, trials: int) -> Ones:
+        """So many trials of the vector sum."""
+        return Ones(float(trials), self.probability, self.exact)
 
-def noise_of(config: ShuffleLinUCB) -> Noise:
-    """The noise of this configuration."""
-    return _NOISES[config.protocol, config.calibrated](config)
+    def law(self, trials: int) -> Law | None:
+        """What the noise of a report is drawn from, or that of so many trials; None in double precision."""
+        if not self.exact:
+            return None
+        return Binomial(trials, self.probability) if self.counts else DiscreteGaussian(self.scale / self.step)
+
+
+def noise_of(config: ShuffleLinUCB, sampler: str = "double") -> Noise:
+    """The noise of this configuration. What nothing is proved of stays in doubles: it protects nothing either way."""
+    found = _NOISES[config.protocol, config.calibrated](config)
+    if sampler != "secure" or config.calibration == "script":
+        return found
+    return replace(found, exact=True) if found.counts else _on_lattice(config, found)
 
 
 # Vector sum -----------------------------------------------------------------------------------------------------------
@@ -355,7 +380,7 @@ def _exact_sum(config: ShuffleLinUCB) -> Noise:
     """The fewest fair ones whose sum keeps the promise, shared among the honest."""
     grid = grid_of(config.grid_steps, config.largest_entry)
     wanted = Promise(config.epsilon, config.delta)
-    trials = binomial_trials(wanted, _in_steps(config, grid), coordinates(config), config.reports)
+    trials = binomial_trials(wanted, _in_steps(config, grid), config.private_numbers, config.reports)
     return _certified(config, grid, math.ceil(trials / config.honest_people), 0.5)
 
 
@@ -371,7 +396,7 @@ def _certified(config: ShuffleLinUCB, grid: Grid, each: int, chance: float) -> N
     event = BinomialSumEvent(
         trials=each * config.honest_people,
         sensitivity=_in_steps(config, grid),
-        coordinates=coordinates(config),
+        coordinates=config.private_numbers,
         delta=config.delta,
         reports=config.reports,
         chance=chance,
@@ -419,11 +444,6 @@ def _in_steps(config: ShuffleLinUCB, grid: Grid) -> float:
     return config.sensitivity / grid.step * (1 + SAFETY)
 
 
-def coordinates(config: ShuffleLinUCB) -> int:
-    """How many numbers of a report are private."""
-    return linalg.packed_size(config.dim) - linalg.packed_size(len(config.constants)) + config.dim
-
-
 # Amplification --------------------------------------------------------------------------------------------------------
 
 
@@ -463,6 +483,23 @@ def _shuffled(config: ShuffleLinUCB, scale: float) -> ShuffledReportsEvent:
     )
 
 
+def _on_lattice(config: ShuffleLinUCB, noise: Noise) -> Noise:
+    """The same reports in whole steps. What rounding costs is made up for by noise, so that the shuffler is given
+    reports of the same μ."""
+    laid = calibrate_lattice(
+        None,
+        lambda scale: ReportEvent(scale, config.sensitivity),
+        lambda event: event,
+        rough=noise.scale,
+        sensitivity=config.sensitivity,
+        coordinates=config.private_numbers,
+        load=Load(1.0, 1, 1),
+    )
+    assert isinstance(laid.event, LatticeEvent)
+    event = replace(laid.event, event=_shuffled(config, laid.scale))
+    return replace(_gaussian(config, laid.scale, event), step=laid.step, exact=True)
+
+
 def _gaussian(config: ShuffleLinUCB, scale: float, event: Event) -> Noise:
     deviation = scale * math.sqrt(config.batch_size)
     return Noise(event=event, scale=scale, grid=NO_GRID, each=0, probability=0.5, deviation=deviation, proxy=deviation)
@@ -492,7 +529,7 @@ def _scales(config: ShuffleLinUCB, noise: Noise) -> dict[str, float]:
 def _noise_terms(noise: Noise) -> dict[str, float]:
     """The numbers a device needs to make its noise."""
     if not noise.counts:
-        return {"scale": noise.scale}
+        return {"scale": noise.scale, "step": noise.step}
     grid = noise.grid
     return {
         "steps": grid.steps,

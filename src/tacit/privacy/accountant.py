@@ -189,6 +189,11 @@ def _(_event: GaussianEvent, _rounds: int) -> int:
 
 
 @_holding.register
+def _(event: ReportEvent, rounds: int) -> int:
+    return rounds * event.reports
+
+
+@_holding.register
 def _(_event: SegmentsEvent, rounds: int) -> int:
     return 2 * rounds
 
@@ -339,6 +344,25 @@ def _(_event: ExponentialEvent) -> float:
 
 
 @theorem_for.register
+def _(event: LatticeEvent) -> Theorem | None:
+    """Laplace noise: rounding moves each of m numbers of a release by 2ρ steps at most, which adds 2ρmh to its L1
+    shift, and the ratio of two probabilities of a discrete Laplace number is that of the continuous one. Mixed reports:
+    the clone bound is told the μ of a report on its lattice. Others have a price in μ. Proof: counters/lattice.md."""
+    inner = event.event
+    if isinstance(inner, LaplaceEvent):
+        return theorem_for(replace(inner, sensitivity=inner.sensitivity + _rounded(event)))
+    if isinstance(inner, ShuffledReportsEvent):
+        alone = replace(event, event=ReportEvent(inner.scale, inner.sensitivity))
+        return theorem_for(replace(inner, sensitivity=price(alone) * inner.scale))
+    return None
+
+
+def _rounded(event: LatticeEvent) -> float:
+    """By how much rounding can move a release apart in L1, in its own unit."""
+    return 2 * event.rounding * event.coordinates * event.step
+
+
+@theorem_for.register
 def _(event: ExponentialEvent) -> Theorem:
     """ε = k·ε₀ at δ = 0. Log-odds between any two candidates move by at most ε₀, so no probability moves by a factor
     above e^ε₀: probabilities sum to 1 on both sides, and not all can grow. McSherry and Talwar (2007)."""
@@ -389,6 +413,13 @@ def _(event: PersonEvent) -> Theorem | None:
     row.
     """
     one, rounds = event.event, event.rounds
+    if isinstance(one, LatticeEvent):
+        inner = one.event
+        if isinstance(inner, LaplaceEvent):
+            return theorem_for(replace(one, event=replace(inner, releases=rounds * inner.releases)))
+        if isinstance(inner, ShuffledReportsEvent):
+            return theorem_for(replace(one, event=replace(inner, reports=rounds * inner.reports)))
+        return None
     if isinstance(one, ShuffledReportsEvent | BinomialSumEvent):
         return theorem_for(replace(one, reports=rounds * one.reports))
     if isinstance(one, LaplaceEvent):

@@ -99,21 +99,9 @@ class Engine:
         gc.freeze()
         gc.enable()
         self._writer.start()
-        self._tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._warm_noise())]
+        self._tasks = [asyncio.create_task(self._sweep())]
         if self.shared:
             self._tasks.append(asyncio.create_task(self._replicas.watch()))
-
-    async def _warm_noise(self) -> None:
-        """Load samplers, a second of work in which little else is done: after the first decisions, not before."""
-        await asyncio.sleep(1.0)
-        for found in list(self.deployments.values()):
-            if isinstance(found, Deciding):
-                await self._load_sampler(found)
-
-    async def _load_sampler(self, found: Deciding) -> None:
-        if not found.live.loaded:
-            await asyncio.get_running_loop().run_in_executor(None, found.live.warm_noise)
-            gc.freeze()  # a hundred thousand objects more, which stay
 
     async def stop(self) -> None:
         """Finish what has been accepted, and let go of the store."""
@@ -167,7 +155,6 @@ class Engine:
 
     async def _draw(self, found: Deciding) -> None:
         try:
-            await self._load_sampler(found)
             await asyncio.get_running_loop().run_in_executor(None, found.live.draw_ahead)
         except Exception as problem:
             found.stand_still(problem)
@@ -239,8 +226,6 @@ class Engine:
         found = await self.submit(run)
         await self.apart(found.warm)
         gc.freeze()
-        if isinstance(found, Deciding):
-            await self._load_sampler(found)
         return found
 
     async def set_state(self, name: str, state: str) -> Standing:

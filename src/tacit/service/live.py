@@ -18,11 +18,11 @@ from tacit.core.round import LEARNED, RELEASED, ROWS
 from tacit.core.session import Session
 from tacit.core.state import leaves
 from tacit.errors import BadInput
+from tacit.noise import Source, refill
 from tacit.noise.source import NORMALS
-from tacit.noise.tape import secure_normals, secure_uniforms
 
-#: So many numbers are drawn when they are needed (14 ms of secure noise); more are drawn ahead.
-_AT_ONCE = 1000
+#: So many numbers are drawn when they are needed, in 10 ms; more are drawn ahead.
+_AT_ONCE = 20_000
 #: Slates are kept for so many different numbers of actions.
 _SLATES = 64
 
@@ -38,7 +38,7 @@ class Live:
         self.list = config.fixed_actions
         self.published = plan.view()
         self._session = Session(plan, self.dim, seed=seed, slates=_SLATES)
-        self._ahead: tuple[Floats, Floats] | None = None  # drawn before it is needed, and never read before
+        self._ahead: Source | None = None  # drawn before it is needed, and never read before
         forks.watch(self)
 
     # What it is ---------------------------------------------------------------------------------------------------
@@ -105,37 +105,27 @@ class Live:
         """One tick of the clock of releases; True if a view was released."""
         if self.spent:
             return False
-        self._lay_ahead(self._session.row_normals)
+        self._lay_ahead(self.plan.draws.learn_normals)
         return self._session.tick() == RELEASED
 
     def learn(self, row: Floats, reward: float) -> bool:
         """A row and its tick together, in the order of decisions; True if a view was released."""
         if self.spent:
             return False
-        self._lay_ahead(self._session.row_normals)
+        self._lay_ahead(self.plan.draws.learn_normals)
         return self._session.learn(row, reward) == RELEASED
 
     # Noise --------------------------------------------------------------------------------------------------------
 
-    def warm_noise(self) -> None:
-        """Load the sampler."""
-        self._session.load_sampler()
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the sampler is there, or none is needed."""
-        return self._session.loaded
-
     @property
     def ready(self) -> bool:
         """Whether a tick or a row need not wait for noise: little of it is drawn at once, much of it `draw_ahead`."""
-        session = self._session
-        noise = session.noise
+        noise = self._session.noise
         return bool(
-            session.seeded
-            or (len(noise.normals) <= _AT_ONCE and session.loaded)
+            self._session.seeded
+            or len(noise.normals) <= _AT_ONCE
             or self._ahead is not None
-            or noise.at[NORMALS] + session.row_normals <= len(noise.normals)
+            or noise.at[NORMALS] + self.plan.draws.learn_normals <= len(noise.normals)
         )
 
     def in_child(self) -> None:
@@ -145,16 +135,16 @@ class Live:
     def draw_ahead(self) -> None:
         """Draw the next tape: in any thread, outside of transactions. Whoever lays it out takes it whole, once."""
         if self._ahead is None:
-            draw, noise = self._session.load_sampler() or secure_normals, self._session.noise
-            self._ahead = draw(len(noise.normals)), secure_uniforms(len(noise.uniforms))
+            fresh, noise = self._session.new_source(), self._session.noise
+            refill(fresh, len(noise.normals), len(noise.uniforms), self.plan.law)
+            self._ahead = fresh
 
     def _lay_ahead(self, normals: int) -> None:
         """What was drawn ahead onto the tape, if so many numbers cannot be read from it any more."""
         noise, ahead = self._session.noise, self._ahead
         if ahead is not None and noise.at[NORMALS] + normals > len(noise.normals):
             self._ahead = None
-            noise.normals[:], noise.uniforms[:] = ahead
-            noise.at[:] = 0
+            self._session.read_from(ahead)
 
     # Machine code -------------------------------------------------------------------------------------------------
 

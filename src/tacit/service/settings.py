@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tacit._validate import one_of, positive, real, whole
+from tacit._validate import positive, real, whole
 from tacit._version import __version__
 from tacit.core.contract import contract_of
 from tacit.core.functions import FunctionPolicy
@@ -30,7 +30,6 @@ from tacit.errors import (
 from tacit.policies.catalogue import policy as policy_of
 from tacit.privacy.scope import Protects, Trust
 
-Noise = Literal["secure", "float"]
 Takes = Literal["decisions", "reports", "batches"]
 
 #: A day: how long a decision waits for its reward unless told otherwise.
@@ -63,7 +62,6 @@ class Asked:
     closes_after: float = DAY  #: seconds after which a decision without a reward closes
     closes_after_decisions: int | None = None  #: or the number of decisions that follow it, whichever is first
     default_reward: float | None = None  #: what a decision earns that closes without a reward; None: a row of zeros
-    noise: Noise = "secure"
     seed: int | None = None  #: for tests only: whoever knows it knows the noise
 
     def __post_init__(self) -> None:
@@ -76,7 +74,6 @@ class Asked:
             real("default_reward", self.default_reward)
             if abs(self.default_reward) > LARGEST:
                 raise BadInput("Expected default_reward to be within 1e100 of zero, got another.")
-        one_of("noise", self.noise, ("secure", "float"))
         if self.seed is not None:
             whole("seed", self.seed, low=0)
 
@@ -93,21 +90,8 @@ class Asked:
         return found
 
     def plan(self, config: Policy) -> Plan:
-        """What follows from it before anybody comes, with the noise that was asked for."""
-        try:
-            return config.planned(self.law(config))
-        except NoSecureSampler as problem:
-            # From Python one leaves noise out; here that is to ask for secure noise.
-            why, _, rest = str(problem).partition(". ")
-            install = " Install it with pip install 'tacit[secure]'." if "pip install" in rest else ""
-            raise NoSecureSampler(
-                f'{why}.{install} To deploy it without, ask for "noise": "float" (--sampler float): in double '
-                "precision, as its card says."
-            ) from None
-
-    def law(self, config: Policy) -> Noise:
-        """How the service draws the noise, where it draws any."""
-        return "secure" if self.noise == "secure" and self.seed is None and draws_noise(config) else "float"
+        """What follows from it before anyone comes; refused where noise can only be simulated."""
+        return config.planned("secure")
 
 
 def draws_noise(config: Policy) -> bool:

@@ -207,8 +207,7 @@ class Standing:
 
     def card(self) -> Card:
         """What a privacy officer reads: the policy's card, and what the service adds to it."""
-        law = self.asked.law(self.config)
-        card = self.config.card(seeded=self.asked.seed is not None, copies=self.copies, noise=law)
+        card = self.config.card(seeded=self.asked.seed is not None, copies=self.copies, sampler="secure")
         return replace(card, notes=(*card.notes, *self.notes()), excluded=(*card.excluded, *self.excluded()))
 
     def notes(self) -> tuple[str, ...]:
@@ -220,11 +219,9 @@ class Standing:
         return ()
 
     @property
-    def noise(self) -> str:
-        """Where the noise comes from that the service draws: "secure", "float", or "none"."""
-        if not settings.draws_noise(self.config):
-            return "none"
-        return self.asked.law(self.config)
+    def sampler(self) -> str:
+        """How the service draws noise: "secure", or "none" where it draws none."""
+        return "secure" if settings.draws_noise(self.config) else "none"
 
     def view_text(self) -> str:
         """The published view as JSON."""

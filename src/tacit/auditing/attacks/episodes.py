@@ -24,6 +24,7 @@ from tacit.errors import BadInput
 from tacit.policies.episodic import Episodic, LaplaceUCB, RenyiUCB, SuccessiveElimination
 from tacit.policies.episodic.verbs import FOREVER
 from tacit.policies.gope import RenyiGOPE
+from tacit.privacy.promise import PurePromise
 
 #: What a bound is replaced by in the twin that does not clip.
 UNBOUNDED = 1e9
@@ -52,9 +53,9 @@ class Opening(NamedTuple):
         return int(self.before[self.arm]) + len(self.own)
 
 
-def attacks(config: Any, noise: str = "float") -> tuple[Attack, ...]:
+def attacks(config: Any, sampler: str = "double") -> tuple[Attack, ...]:
     """On the total that holds the rewards, and on the arms that are played once it is known."""
-    plan = config.planned(noise)
+    plan = config.planned(sampler)
     opening = _opening(config, plan)
     count = len(opening.own)
     whose = "one reward" if count == 1 else f"{count} rewards of one person"
@@ -63,11 +64,13 @@ def attacks(config: Any, noise: str = "float") -> tuple[Attack, ...]:
     return (released,) if len(opening.before) == 1 else (released, _on_choices(config, plan, opening, told))
 
 
-def twins(config: Any, noise: str = "float") -> tuple[Twin, ...]:
+def twins(config: Any, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
 
     def unclipped(params: Any) -> Any:
-        return params._replace(reward_low=-UNBOUNDED, reward_high=UNBOUNDED)
+        # On a lattice rewards are counted from the lower end: it stays.
+        low = params.reward_low if params.step > 0 else -UNBOUNDED
+        return params._replace(reward_low=low, reward_high=UNBOUNDED)
 
     return reward_twins(config, lambda factor: lambda params: params._replace(scale=factor * params.scale), unclipped)
 
@@ -191,7 +194,8 @@ def _on_the_total(config: Any, plan: Plan, opening: Opening, told: str) -> Attac
     of it were released again, it would show there."""
     params, low = plan.params, float(config.reward_low)
     arms = len(params.actions)
-    again = hasattr(params.rule, "forgetting") and not params.laplace
+    laplace = isinstance(config.promise, PurePromise)
+    again = hasattr(params.rule, "forgetting") and not laplace
     rewards = np.full(opening.shown + 1 + (4 * arms if again else 0), low)
     sampler = Scripted(
         _begun(plan, opening, np.full(arms, low)),
@@ -199,10 +203,10 @@ def _on_the_total(config: Any, plan: Plan, opening: Opening, told: str) -> Attac
         _total(plan, opening),
         watched=np.unique([opening.shown, len(rewards) - 1]),
     )
-    if not params.laplace:
+    if not laplace:
         return Attack(RELEASED, sampler, told)
     least, count = opening.size * low, len(opening.own)
-    score = laplace_score(np.array([least]), np.array([least + count * config.reward_range]), params.scale)
+    score = laplace_score(np.array([least]), np.array([least + count * config.reward_range]), plan.noise_scale or 1.0)
     return Attack(RELEASED, sampler, told, fit=given(score), smooth=False)
 
 
@@ -253,11 +257,14 @@ def _levels(config: Any, opening: Opening, level: float) -> Floats:
     return np.where(arms == opening.arm, float(config.reward_low), level)
 
 
+def _arms(seen: Seen) -> Floats:
+    return seen.arms.astype(np.float64)
+
+
 def _tipping_level(config: Any, plan: Plan, opening: Opening) -> float:
     """What the other arms must earn so that, without noise and with the replaced rewards halfway between the two, the
     choice is about to leave the arm under attack; the end of the interval if nothing makes it."""
-    on_lattice = plan.lattice_scale is not None
-    silent = replace(plan, **{"lattice_scale": 0.0} if on_lattice else {"params": plan.params._replace(scale=0.0)})
+    silent = plan if plan.law is not None else replace(plan, params=plan.params._replace(scale=0.0))
     asked = np.array([len(opening.paid)])
 
     def leaves(level: float) -> bool:
@@ -265,7 +272,7 @@ def _tipping_level(config: Any, plan: Plan, opening: Opening) -> float:
         rewards = np.append(levels[opening.paid], level)
         rewards[opening.own] = 0.5 * (config.reward_low + config.reward_high)
         script, begun = _script(plan, opening, rewards), _begun(silent, opening, levels)
-        chosen = Scripted(begun, (script, script), lambda seen: seen.arms.astype(np.float64), asked=asked)
+        chosen = Scripted(begun, (script, script), _arms, asked=asked, factors=np.zeros(len(rewards)))
         return bool(chosen.sample(0, 1, 0, ())[0, 0] != opening.arm)
 
     low, high = float(config.reward_low), float(config.reward_high)

@@ -51,7 +51,7 @@ _LONGEST = 2**20
 _TOLD = "the reward of one record turned from beyond +B to beyond −B, at the point where it {}"
 
 
-def attacks(config: USCA | FeatureLinUCB) -> tuple[Attack, ...]:
+def attacks(config: USCA | FeatureLinUCB, sampler: str = "double") -> tuple[Attack, ...]:
     """On everything that leaves through the first door, and then through others."""
     if isinstance(config, USCA):
         return _on_usca(config)
@@ -192,7 +192,7 @@ def _scripts(config: FeatureLinUCB, rounds: int, *, clipped: bool) -> tuple[Scri
     return script(0), script(1)
 
 
-def twins(config: USCA | FeatureLinUCB) -> tuple[Twin, ...]:
+def twins(config: USCA | FeatureLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     if isinstance(config, FeatureLinUCB) and config.mode == "releases":
         return _of_views(config)

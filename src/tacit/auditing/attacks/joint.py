@@ -26,11 +26,11 @@ MOST_VIEWS = 32
 
 
 def attacks(
-    config: JointLinUCB, noise: str = "float", *, plan: Plan | None = None, late: bool = True
+    config: JointLinUCB, sampler: str = "double", *, plan: Plan | None = None, late: bool = True
 ) -> tuple[Attack, ...]:
     """On every released statistic, and on later choices between +v and −v alone. `late`: see `begun`; `plan`: of a
     policy that has this one's mechanism and plays otherwise."""
-    plan = config.planned(noise) if plan is None else plan
+    plan = config.planned(sampler) if plan is None else plan
     releases = release_rounds(config, plan)
     first, second = _rows(config)
     if late:
@@ -53,7 +53,7 @@ def attacks(
     return (Attack(RELEASED, released, told), Attack(ACTIONS, chosen, told, smooth=False))
 
 
-def twins(config: JointLinUCB, noise: str = "float") -> tuple[Twin, ...]:
+def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     unclipped = Twin(
         "clipping off",
@@ -80,7 +80,7 @@ def twins(config: JointLinUCB, noise: str = "float") -> tuple[Twin, ...]:
         ),
     ]
     # On a lattice the secret sums are coded before they are noised: a view without memory has no meaning there.
-    if config.schedule in ("tree", "window") or noise == "secure":
+    if config.schedule in ("tree", "window") or sampler == "secure":
         found.append(Twin("noise redrawn", "every view is drawn three times", spoiled(reads=3)))
     else:
         found.append(Twin("noise redrawn", "every view has fresh noise of its own", spoiled(params=_fresh)))

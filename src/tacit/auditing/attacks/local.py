@@ -18,7 +18,7 @@ from tacit._types import Floats
 from tacit.auditing.attack import ACTIONS, BEYOND, REPORT, SMALL, Attack, Twin
 from tacit.auditing.family import Family
 from tacit.auditing.scores import given
-from tacit.auditing.script import Script, Scripted, Seen, spoiled
+from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
 from tacit.policies._reporting import ReportingPolicy
 from tacit.policies.context_blind import ContextBlind
@@ -47,15 +47,15 @@ _LONGER_EPOCH = 7
 _LEANING = 0.2
 
 
-def attacks(config: Any) -> tuple[Attack, ...]:
+def attacks(config: Any, sampler: str = "double") -> tuple[Attack, ...]:
     """On a person's reports, and on later choices between +v and −v alone; or on a person's own action."""
     if isinstance(config, RandomisedResponse | ContextBlind):
         return (_answer_attack(config),)
-    plan = config.plan()
+    plan = config.planned(sampler)
     return (report_attack(config, _unperturbed(plan)), *action_attack(config, plan, _first_round(config)))
 
 
-def twins(config: Any) -> tuple[Twin, ...]:
+def twins(config: Any, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     if isinstance(config, RandomisedResponse):
         return _answer_twins()
@@ -63,7 +63,7 @@ def twins(config: Any) -> tuple[Twin, ...]:
         return (
             Twin("context looked at", f"the best arm has odds of {math.exp(_LEANING):.2f} against any other", _leaning),
         )
-    return _report_twins(config)
+    return _report_twins(config, sampler)
 
 
 # Reports --------------------------------------------------------------------------------------------------------------
@@ -230,11 +230,11 @@ def _first_round(config: ReportingPolicy) -> int:
     return _LONGER_EPOCH if isinstance(config, AnytimeLinUCB) else 0
 
 
-def _report_twins(config: Any) -> tuple[Twin, ...]:
-    truly, promised = config.guarantee.mu, config.promise.mu
+def _report_twins(config: Any, sampler: str) -> tuple[Twin, ...]:
+    truly, promised = config.planned(sampler).guarantee.mu, config.promise.mu
     found = [Twin("clipping off", "rows count with the length they come with", spoiled(params=open_bounds))]
     found += [
-        Twin(name, says, spoiled(params=scaled(factor)))
+        Twin(name, says, with_noise(factor, scaled))
         for name, says, factor in _wrong_scales(config)
         if truly / factor >= CLEARLY * promised
     ]
@@ -245,9 +245,13 @@ def _report_twins(config: Any) -> tuple[Twin, ...]:
         found.append(Twin("noise redrawn", says, spoiled(reads=config.count)))
     else:
         found.append(Twin("noise redrawn", f"every report is drawn {times} times", spoiled(reads=times)))
-    found.append(Twin("reward without noise", "numbers made with the reward leave as they are", _bare(config, -1)))
+    found.append(
+        Twin("reward without noise", "numbers made with the reward leave as they are", _bare(config, -1, sampler))
+    )
     if config.constants and not _sends_rows(config):
-        found.append(Twin("constants without noise", "products with a constant leave as they are", _bare(config, 1)))
+        found.append(
+            Twin("constants without noise", "products with a constant leave as they are", _bare(config, 1, sampler))
+        )
     return tuple(found)
 
 
@@ -287,12 +291,15 @@ def _reporting(params: Any, change: Callable[[Any], Any]) -> Any:
     return params._replace(row=change(params.row)) if isinstance(params, Linear) else change(params)
 
 
-def _bare(config: ReportingPolicy, part: int) -> Callable[[Attack], Attack]:
+def _bare(config: ReportingPolicy, part: int, sampler: str) -> Callable[[Attack], Attack]:
     """One part of every report draws numbers that count for nothing. Numbers are drawn in the order of the report; of a
-    row none is drawn for its constants, of products one is for each."""
+    row none is drawn for its constants, of products one is for each. Drawn exactly, a perturbation has its own after
+    them."""
     factors = 1.0 - parts_of(config)[part]
     if _sends_rows(config):
         factors = factors[np.append(np.arange(config.dim) < config.private_dim, True)]
+        if sampler == "secure":
+            factors = np.append(factors, np.ones(config.private_dim))
     return spoiled(factors=np.tile(factors, config.reports), uniforms=1)
 
 

@@ -32,9 +32,11 @@ from tacit.auditing.attacks.local import (
 from tacit.auditing.bounds import within_reach
 from tacit.auditing.family import Family
 from tacit.auditing.scores import given
-from tacit.auditing.script import Script, Scripted, Seen, spoiled
+from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
+from tacit.mechanisms.shuffle import Ones
 from tacit.policies.shuffle_linucb import ShuffleLinUCB
+from tacit.privacy.event import LatticeEvent
 from tacit.privacy.promise import Promise
 from tacit.privacy.shuffle import gaussian_shuffled
 
@@ -52,10 +54,10 @@ _MOST_DRAWS = 16
 _STEP = 1.02
 
 
-def attacks(config: ShuffleLinUCB) -> tuple[Attack, ...]:
+def attacks(config: ShuffleLinUCB, sampler: str = "double") -> tuple[Attack, ...]:
     """On the batch as it leaves the shuffler; on what one process releases; on later choices. Where the noise of a
     report is priced as if there were no shuffler, first on the report alone."""
-    plan = config.plan()
+    plan = config.planned(sampler)
     if _counts(config):
         return (_totals_attack(config, plan), _view_attack(config, plan), *_action_attack(config, plan))
     batch = _mixed_attack(config, plan)
@@ -63,10 +65,10 @@ def attacks(config: ShuffleLinUCB) -> tuple[Attack, ...]:
     return (*alone, batch, *_action_attack(config, plan))
 
 
-def twins(config: ShuffleLinUCB) -> tuple[Twin, ...]:
+def twins(config: ShuffleLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught. The guarantee is one point, (ε, δ), so a twin must be far beyond it to be found out in few
     runs: half the noise is not at ε = 1, and it is divided further until it should be."""
-    plan = config.plan()
+    plan = config.planned(sampler)
     needed, effect = _needed(config), _effect(config, plan, 1)
     divisor = 2
     while _effect(config, plan, divisor) < needed:
@@ -98,7 +100,8 @@ def _totals_attack(config: ShuffleLinUCB, plan: Plan) -> Attack:
         return totals[:, np.newaxis]
 
     people = config.honest_people
-    sampler = Scripted(replace(plan, params=plan.device), _scripts(config, people), see, watched=np.arange(people))
+    device = replace(plan, params=plan.device, law=plan.device_law)
+    sampler = Scripted(device, _scripts(config, people), see, watched=np.arange(people))
     return Attack(BATCH, sampler, _told(config), batch=_at_once(people))
 
 
@@ -245,8 +248,8 @@ def _less_noise(config: ShuffleLinUCB, factor: float) -> Callable[[Attack], Atta
     def spoil(attack: Attack) -> Attack:
         sampler: Any = attack.sampler
         if _counts(config):
-            return spoiled(params=_fewer_ones(factor**2))(attack)
-        found = spoiled(params=scaled(factor))(attack)
+            return with_noise(factor, _fewer_ones)(attack)
+        found = with_noise(factor, scaled)(attack)
         if attack.observed != BATCH:
             return found
         see = _any_order(config, factor * sampler.plan.params.row.scale)
@@ -255,12 +258,14 @@ def _less_noise(config: ShuffleLinUCB, factor: float) -> Callable[[Attack], Atta
     return spoil
 
 
-def _fewer_ones(share: float) -> Callable[[Any], Any]:
+def _fewer_ones(factor: float) -> Callable[[Any], Any]:
+    def fewer(ones: Ones) -> Ones:
+        return ones._replace(trials=float(math.ceil(factor**2 * ones.trials)))
+
     def change(params: Any) -> Any:
         row, counter = params.row, params.counter
         return params._replace(
-            row=row._replace(ones=float(math.ceil(share * row.ones))),
-            counter=counter._replace(together=float(math.ceil(share * counter.together))),
+            row=row._replace(ones=fewer(row.ones)), counter=counter._replace(ones=fewer(counter.ones))
         )
 
     return change
@@ -281,7 +286,7 @@ def _shown(config: ShuffleLinUCB, mu: float) -> float:
 
 def _effect(config: ShuffleLinUCB, plan: Plan, divisor: float) -> float:
     """About how far apart, in standard deviations, the first attack sees the two inputs with so much less noise."""
-    event: Any = plan.event
+    event = _fact(plan)
     if _counts(config):
         deviation = math.sqrt(event.trials * event.chance * (1 - event.chance))
         return float(divisor * config.reports * event.sensitivity / deviation)
@@ -294,11 +299,16 @@ def _effect(config: ShuffleLinUCB, plan: Plan, divisor: float) -> float:
 
 def _alone(plan: Plan) -> float:
     """μ of a single report, about: of counts it has the ones of one device, and what rounding adds."""
-    event: Any = plan.event
+    event = _fact(plan)
     if plan.device is None:
         return float(event.sensitivity / event.scale)
-    deviation = math.sqrt(plan.device.row.ones * event.chance * (1 - event.chance) + 0.25)
+    deviation = math.sqrt(plan.device.row.ones.trials * event.chance * (1 - event.chance) + 0.25)
     return float(event.sensitivity / deviation)
+
+
+def _fact(plan: Plan) -> Any:
+    """What is released, whether on a lattice or not."""
+    return plan.event.event if isinstance(plan.event, LatticeEvent) else plan.event
 
 
 def _counts(config: ShuffleLinUCB) -> bool:
@@ -307,7 +317,7 @@ def _counts(config: ShuffleLinUCB) -> bool:
 
 def _amplified(config: ShuffleLinUCB, plan: Plan) -> bool:
     """Whether the shuffler is needed for what is guaranteed."""
-    event: Any = plan.event
+    event = _fact(plan)
     return gaussian_shuffled(_alone(plan), event.honest_reports, config.delta, config.reports).amplified
 
 

@@ -37,9 +37,9 @@ MOST_ROUNDS = 1024
 MOST_ROWS = 64
 
 
-def attacks(config: Any, noise: str = "float") -> tuple[Attack, ...]:
+def attacks(config: Any, sampler: str = "double") -> tuple[Attack, ...]:
     """On every released sum, and on later choices between +x and −x alone."""
-    plan, count = config.planned(noise), config.person_rounds or 1
+    plan, count = config.planned(sampler), config.person_rounds or 1
     if _joint(config):
         return joint.attacks(config.as_joint(), plan=plan)
     released = _on_trees if isinstance(config, LinPriv) else _on_sums
@@ -48,10 +48,10 @@ def attacks(config: Any, noise: str = "float") -> tuple[Attack, ...]:
     return (released(config, plan, told), *_on_choices(config, plan, told))
 
 
-def twins(config: Any, noise: str = "float") -> tuple[Twin, ...]:
+def twins(config: Any, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     if _joint(config):
-        return joint.twins(config.as_joint(), noise)
+        return joint.twins(config.as_joint(), sampler)
     found = reward_twins(config, _scaled, _unclipped)
     if isinstance(config, RenyiOFUL):
         return (*found, Twin("first release without noise", "its draw is zero, here and in later releases", _bare_draw))
@@ -155,7 +155,7 @@ def _on_trees(config: LinPriv, plan: Plan, told: str) -> Attack:
     rounds = int(ends[-1])
     rewards = np.full(rounds, _neutral(config))
     scripts = _scripts(config, np.repeat(rows, rounds, axis=0), rewards, np.zeros(0, np.int64))
-    laplace, size = plan.params.laplace, config.context_dim
+    laplace, size = config.noise_kind == "laplace", config.context_dim
     # Node (j − lowbit(j), j] is what is released after row j less what was after row j − lowbit(j).
     starts = ends - (ends & -ends)
     places = np.searchsorted(ends, starts)
@@ -174,7 +174,7 @@ def _on_trees(config: LinPriv, plan: Plan, told: str) -> Attack:
     for reward in (config.reward_low, config.reward_high):
         sums = np.cumsum(np.pad(_clipped_sums(config, context, rewards, reward), ((1, 0), (0, 0))), axis=0)
         shifts.append((sums[ends] - sums[starts]).ravel())
-    score = laplace_score(shifts[0], shifts[1], plan.params.scale)
+    score = laplace_score(shifts[0], shifts[1], plan.noise_scale or 1.0)
     return Attack(RELEASED, sampler, told, fit=given(score), smooth=False)
 
 

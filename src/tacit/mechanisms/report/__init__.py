@@ -74,12 +74,29 @@ def clip_action(bounds: PersonBounds, x: Floats, out: Floats) -> None:
 
 
 @kernel
+def noised(value: float, scale: float, step: float, drawn: float) -> float:
+    """The value under noise: a standard normal number times `scale`, or on a lattice whole steps on whole steps."""
+    if step == 0.0:
+        return value + scale * drawn
+    return step * (float(np.rint(value / step)) + drawn)
+
+
+@kernel
 def report_row(
-    bounds: PersonBounds, scale: float, perturbation: float, x: Floats, reward: float, out: Floats, noise: Any
+    bounds: PersonBounds,
+    scale: float,
+    step: float,
+    perturbation: float,
+    x: Floats,
+    reward: float,
+    out: Floats,
+    noise: Any,
 ) -> None:
     """Write (x̃, ỹ), d + 1 numbers: the clipped action and reward under Gaussian noise of standard deviation `scale`.
 
-    `perturbation` is the standard deviation of further noise on the private part of the action. It only ever adds.
+    `step` is that of the lattice that they are rounded to first, where the noise is whole numbers of steps; 0: none,
+    and noise in double precision. `perturbation` is the standard deviation of further noise on the private part of the
+    action, drawn anew. It only ever adds.
 
     Formal guarantee: μ-GDP with μ = Δ/σ for one replaced (x, reward), Δ² = (2r)² + (high − low)²: `proof.md`.
     Requires: finite inputs; `out` leaves the device once.
@@ -87,21 +104,29 @@ def report_row(
     dim = x.shape[0]
     private = dim - bounds.constants.shape[0]
     shrink = shrink_to_radius(bounds, x)
-    spread = math.sqrt(scale * scale + perturbation * perturbation)
     fill_normals(noise, out[: private + 1])
-    out[dim] = clip_reward(bounds, reward) + scale * out[private]
-    for i in range(private):
-        out[i] = shrink * x[i] + spread * out[i]
+    out[dim] = noised(clip_reward(bounds, reward), scale, step, out[private])
+    if step == 0.0:
+        spread = math.sqrt(scale * scale + perturbation * perturbation)
+        for i in range(private):
+            out[i] = shrink * x[i] + spread * out[i]
+    else:
+        for i in range(private):
+            found = noised(shrink * x[i], scale, step, out[i])
+            fill_normals(noise, out[i : i + 1])
+            out[i] = found + perturbation * (step / scale) * out[i]
     for i in range(bounds.constants.shape[0]):
         out[private + i] = bounds.constants[i]
 
 
 @kernel
-def report_gram(bounds: PersonBounds, scale: float, x: Floats, reward: float, out: Floats, noise: Any) -> None:
+def report_gram(
+    bounds: PersonBounds, scale: float, step: float, x: Floats, reward: float, out: Floats, noise: Any
+) -> None:
     """Write the noised upper triangle of x xᵀ, row by row, then x·y under noise of the same standard deviation.
 
     Every entry has its own noise of standard deviation `scale`, on the diagonal too; an entry made of public constants
-    alone has none.
+    alone has none. `step` as for `report_row`.
 
     Formal guarantee: μ-GDP with μ = Δ/s for one replaced (x, reward), Δ from `privacy.sensitivity.gram_sensitivity`:
     `proof.md`.
@@ -117,8 +142,8 @@ def report_gram(bounds: PersonBounds, scale: float, x: Floats, reward: float, ou
         a = shrink * x[i] if i < private else bounds.constants[i - private]
         for j in range(i, dim):
             b = shrink * x[j] if j < private else bounds.constants[j - private]
-            out[at] = a * b + (scale * out[at] if i < private else 0.0)
+            out[at] = noised(a * b, scale, step, out[at]) if i < private else a * b
             at += 1
     for i in range(dim):
         a = shrink * x[i] if i < private else bounds.constants[i - private]
-        out[at + i] = a * y + scale * out[at + i]
+        out[at + i] = noised(a * y, scale, step, out[at + i])

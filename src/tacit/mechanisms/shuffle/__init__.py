@@ -10,14 +10,16 @@ Cheu, Joseph, Mao and Peng (2022); Chowdhury and Zhou (2022).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit._kernel import kernel
+from tacit._types import Floats
 from tacit.mechanisms.shuffle.binomial import draw_binomial, most_uniforms
+from tacit.noise import fill_normals
 
-__all__ = ["Grid", "draw_binomial", "grid_of", "most_uniforms", "round_randomly", "value_of"]
+__all__ = ["Grid", "Ones", "draw_ones", "grid_of", "most_uniforms", "round_randomly", "value_of"]
 
 
 class Grid(NamedTuple):
@@ -31,6 +33,25 @@ class Grid(NamedTuple):
 def grid_of(steps: int, bound: float) -> Grid:
     """The grid of so many steps over [−bound, bound]."""
     return Grid(float(steps), 2.0 * bound / steps, float(bound))
+
+
+class Ones(NamedTuple):
+    """The random ones of a count."""
+
+    trials: float  # b of one person, B·b of a batch; 0: none are drawn
+    probability: float  # p
+    laid: bool  # whether they lie ready, drawn exactly; if not, they are made of uniform numbers
+
+
+@kernel
+def draw_ones(ones: Ones, scratch: Floats, noise: Any) -> float:
+    """How many of the trials succeed. `scratch` has room for a proposal, and holds noise afterwards."""
+    if ones.trials <= 0.0:
+        return 0.0
+    if ones.laid:
+        fill_normals(noise, scratch[:1])
+        return float(scratch[0])
+    return draw_binomial(ones.trials, ones.probability, scratch, noise)
 
 
 @kernel

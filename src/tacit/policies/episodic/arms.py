@@ -14,7 +14,7 @@ from tacit.core.policy import Policy
 from tacit.core.settings import option
 from tacit.errors import BadInput
 from tacit.policies.episodic.index import IndexRule, first_view
-from tacit.policies.episodic.verbs import REPORT_SIZE, EpisodeParams, draws_of, vault_maker
+from tacit.policies.episodic.verbs import episode_plan
 
 #: Nothing here is made for more: the list of K arms is a K×K matrix.
 MOST_ARMS = 1000
@@ -65,21 +65,10 @@ def index_plan(
     scale: float,
     laplace: bool = False,
     episodes: bool = True,
-    step: float = 0.0,
     **rest: Any,
 ) -> Plan:
     """The plan of a policy that follows an index. `episodes`: in doubling ones that are forgotten, as privacy needs;
-    else every round, from all rewards. `step`: of the lattice that totals are on, if any."""
+    else every round, from all rewards."""
     arms, low, span = config.dim, float(config.reward_low), float(config.reward_high) - float(config.reward_low)
     rule = IndexRule(index, float(optimism), low, span, scale, laplace, episodes, episodes)
-    return Plan(
-        params=EpisodeParams(
-            np.eye(arms), low, float(config.reward_high), 1.0 if step else scale, laplace, rule, float(step)
-        ),
-        vault=vault_maker(arms),
-        view=first_view(arms),
-        report_size=REPORT_SIZE,
-        draws=draws_of(scale, laplace),
-        noise_scale=scale or None,
-        **rest,
-    )
+    return episode_plan(config, np.eye(arms), rule, first_view(arms), scale=scale, laplace=laplace, **rest)

@@ -18,8 +18,7 @@ from tacit.policies._options import failure_or_default
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, PurePolicy
 from tacit.policies.episodic.arms import ArmsPolicy
 from tacit.policies.episodic.laplace_ucb import OUR_READING
-from tacit.policies.episodic.verbs import FOREVER, REPORT_SIZE, EpisodeParams, draws_of, follow, vault_maker
-from tacit.privacy.event import LaplaceEvent
+from tacit.policies.episodic.verbs import FOREVER, episode_plan, follow
 
 
 class EliminationRule(NamedTuple):
@@ -79,19 +78,18 @@ class SuccessiveElimination(ArmsPolicy, PurePolicy):
         """β: as given, else 1/horizon, else 0.001."""
         return failure_or_default(self.failure, self.horizon)
 
-    def plan(self, sampler: str = "float") -> Plan:
-        arms, scale = self.dim, self.laplace_scale
-        event = self.for_unit(LaplaceEvent(scale, self.reward_range))
+    def plan(self, sampler: str = "double") -> Plan:
+        arms = self.dim
+        scale, event, laid = self.laplace_noise(sampler)
         rule = EliminationRule(self.failure_probability, self.reward_range, scale)
-        return Plan(
-            params=EpisodeParams(
-                np.eye(arms), float(self.reward_low), float(self.reward_high), scale, laplace=True, rule=rule
-            ),
-            vault=vault_maker(arms),
-            view=_first_view(arms, rule),
-            report_size=REPORT_SIZE,
-            draws=draws_of(scale, laplace=True),
-            noise_scale=scale,
+        return episode_plan(
+            self,
+            np.eye(arms),
+            rule,
+            _first_view(arms, rule),
+            scale=scale,
+            laplace=True,
+            laid=laid,
             event=event,
             guarantee=self.priced(event),
             assumptions=(PUBLIC, ONE_REWARD),

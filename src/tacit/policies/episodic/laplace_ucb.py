@@ -11,7 +11,6 @@ from tacit.core.settings import option
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, PurePolicy
 from tacit.policies.episodic.arms import PRACTICAL, THEOREM, ArmsPolicy, index_plan
 from tacit.policies.episodic.index import UCBIndex
-from tacit.privacy.event import LaplaceEvent
 
 OUR_READING = "Our reading of the algorithm: its publication was not at hand, and its own experiments may differ."
 
@@ -45,15 +44,15 @@ class LaplaceUCB(ArmsPolicy, PurePolicy):
     def examples(cls, dim: int) -> tuple[LaplaceUCB, ...]:
         return (cls(arms=dim, epsilon=1.0), cls(arms=dim, epsilon=0.5, reward_low=-2.0, person_rounds=3))
 
-    def plan(self, sampler: str = "float") -> Plan:
-        scale = self.laplace_scale
-        event = self.for_unit(LaplaceEvent(scale, self.reward_range))
+    def plan(self, sampler: str = "double") -> Plan:
+        scale, event, laid = self.laplace_noise(sampler)
         return index_plan(
             self,
             UCBIndex(),
             optimism=self.optimism,
             scale=scale,
             laplace=True,
+            laid=laid,
             event=event,
             guarantee=self.priced(event),
             assumptions=(PUBLIC, ONE_REWARD),

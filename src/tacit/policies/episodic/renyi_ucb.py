@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from tacit._validate import one_of, positive
 from tacit.core.plan import Plan
 from tacit.core.settings import option
-from tacit.counters.counter import MOST_ROWS, ROWS_HINT
 from tacit.errors import BadInput
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, RenyiPolicy
 from tacit.policies.episodic.arms import PRACTICAL, THEOREM, ArmsPolicy, index_plan
@@ -46,13 +45,12 @@ class _GaussianIndexPolicy(ArmsPolicy, RenyiPolicy):
     def _index(self) -> tuple[Any, str]:
         """The index, and what the card says of it."""
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         scale = self.noise_of_total
         if sampler != "secure":
             return self._plan(scale, self.for_unit(SegmentsEvent(scale, self.reward_range)))
-        laid = self.calibrate_total(scale, rows=MOST_ROWS)
-        end = {"limit": MOST_ROWS, "limit_hint": ROWS_HINT, "lattice_scale": laid.steps}
-        return self._plan(laid.scale, laid.event, step=laid.step, **end)
+        laid = self.calibrate_total(lambda scale: SegmentsEvent(scale, self.reward_range), scale)
+        return self._plan(laid.scale, laid.event, laid=laid)
 
     def _plan(self, scale: float, event: Event, **rest: Any) -> Plan:
         index, note = self._index()

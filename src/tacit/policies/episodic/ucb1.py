@@ -43,7 +43,7 @@ class UCB1(ArmsPolicy, RewardPolicy):
     def examples(cls, dim: int) -> tuple[UCB1, ...]:
         return (cls(arms=dim), cls(arms=dim, doubling=True, optimism=1.0))
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         return index_plan(
             self,
             UCBIndex(),

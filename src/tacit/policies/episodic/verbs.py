@@ -14,10 +14,11 @@ import numpy as np
 
 from tacit._kernel import implements, kernel, verb
 from tacit._types import Floats, Ints
-from tacit.core.plan import Draws
+from tacit.core.plan import Draws, Plan
 from tacit.core.round import CLIPPED_REWARDS, COUNTERS, ROWS
 from tacit.core.slate import Slate
 from tacit.core.verbs import absorb, choose, encode, release
+from tacit.counters.counter import MOST_ROWS, ROWS_HINT, CalibratedLattice
 from tacit.mechanisms.episode import release_total
 from tacit.noise import LAPLACE_UNIFORMS
 
@@ -34,7 +35,7 @@ class EpisodeParams(NamedTuple):
     reward_low: float
     reward_high: float
     scale: float  # of the noise of one total: σ, or b of Laplace noise; 0: none; 1 on a lattice, whose tape has it
-    laplace: bool
+    laplace: bool  # whether that is drawn from uniform numbers, by its quantiles
     rule: Any  # what `follow` dispatches on
     step: float = 0.0  # h of the lattice that rewards are rounded to, before they are summed; 0: none
 
@@ -53,16 +54,43 @@ def first_vault(arms: int) -> EpisodeVault:
     return EpisodeVault(np.zeros(arms), np.zeros(arms, np.int64), np.zeros(2), np.zeros(COUNTERS, np.int64))
 
 
-def vault_maker(arms: int) -> Callable[[], EpisodeVault]:
-    """What a plan makes empty vaults with."""
-    return lambda: first_vault(arms)
-
-
-def draws_of(scale: float, laplace: bool) -> Draws:
-    """One number per total, or two uniform ones for Laplace noise."""
-    if scale == 0.0:
-        return Draws()
-    return Draws(learn_uniforms=LAPLACE_UNIFORMS) if laplace else Draws(learn_normals=1)
+def episode_plan(
+    config: Any,
+    actions: Floats,
+    rule: Any,
+    view: Callable[[], Any],
+    *,
+    scale: float,
+    laplace: bool,
+    laid: CalibratedLattice | None = None,
+    **rest: Any,
+) -> Plan:
+    """The plan of a policy over this list that follows this rule, with noise of this scale on each total: in doubles,
+    or exact, where there is a lattice."""
+    arms = len(actions)
+    # One number per total, or two uniform ones that a Laplace number is made of.
+    draws = Draws(learn_uniforms=LAPLACE_UNIFORMS) if laplace and laid is None else Draws(learn_normals=1)
+    law, step, end = None, 0.0, {}
+    if laid is not None:
+        law, step, end = laid.law, laid.step, {"limit": MOST_ROWS, "limit_hint": ROWS_HINT}
+    return Plan(
+        params=EpisodeParams(
+            actions,
+            float(config.reward_low),
+            float(config.reward_high),
+            scale if laid is None else 1.0,
+            laplace and laid is None,
+            rule,
+            float(step),
+        ),
+        vault=lambda: first_vault(arms),
+        view=view,
+        report_size=REPORT_SIZE,
+        draws=draws if scale else Draws(),
+        noise_scale=scale or None,
+        law=law,
+        **{**end, **rest},
+    )
 
 
 @verb

@@ -20,7 +20,7 @@ from tacit.counters.counter import ROWS_HINT, rows_within
 from tacit.errors import BadInput
 from tacit.policies._options import failure_or_default
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, RenyiPolicy, RewardPolicy
-from tacit.policies.episodic.verbs import REPORT_SIZE, EpisodeParams, draws_of, vault_maker
+from tacit.policies.episodic.verbs import episode_plan
 from tacit.policies.gope.listed import Actions, ListedPolicy
 from tacit.policies.gope.rule import GopeRule, GopeView, first_view
 from tacit.privacy.event import Event, ExactRelease, LaplaceEvent, SegmentsEvent
@@ -64,20 +64,17 @@ class _PhasedElimination(ListedPolicy, RewardPolicy):
         """δ: as given, else 1/horizon, else 0.001."""
         return failure_or_default(self.failure, self.horizon)
 
-    def _plan(
-        self, scale: float, laplace: bool, published: bool, event: Event, *, step: float = 0.0, **rest: Any
-    ) -> Plan:
-        actions, low, high = self.listed, float(self.reward_low), float(self.reward_high)
-        level = self.reward_range / 2
+    def _plan(self, scale: float, laplace: bool, published: bool, event: Event, **rest: Any) -> Plan:
+        actions, level = self.listed, self.reward_range / 2
         rule = _rule(actions, self.failure_probability, level, scale, laplace, published, float(self.tolerance))
-        return Plan(
-            params=EpisodeParams(np.array(actions), low, high, 1.0 if step else scale, laplace, rule, float(step)),
-            vault=vault_maker(len(actions)),
-            view=_view_maker(rule, actions),
-            report_size=REPORT_SIZE,
+        return episode_plan(
+            self,
+            np.array(actions),
+            rule,
+            _view_maker(rule, actions),
+            scale=scale,
+            laplace=laplace,
             event=event,
-            draws=draws_of(scale, laplace),
-            noise_scale=scale or None,
             **({"limit": self.horizon, "limit_hint": _HORIZON_HINT} | rest),
         )
 
@@ -171,15 +168,14 @@ class RenyiGOPE(_PhasedElimination, RenyiPolicy):
         kind = LaplaceEvent if self.noise == "laplace" else SegmentsEvent
         return kind(scale, self.reward_range)
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         scale = self.noise_of_total
-        if sampler != "secure" or self.noise == "laplace":
+        if sampler != "secure":
             return self._phases(scale, self.for_unit(self._event(scale)))
         rows = rows_within(self.horizon)
-        laid = self.calibrate_total(scale, rows=rows)
+        laid = self.calibrate_total(self._event, scale, rows)
         hint = _HORIZON_HINT if rows == self.horizon else ROWS_HINT
-        end: dict[str, Any] = {"limit": rows, "limit_hint": hint, "lattice_scale": laid.steps}
-        return self._phases(laid.scale, laid.event, step=laid.step, **end)
+        return self._phases(laid.scale, laid.event, laid=laid, limit=rows, limit_hint=hint)
 
     def _phases(self, scale: float, event: Event, **rest: Any) -> Plan:
         return self._plan(
@@ -219,7 +215,7 @@ class GOPE(_PhasedElimination):
     def examples(cls, dim: int) -> tuple[GOPE, ...]:
         return (cls(actions=example_actions(dim), failure=0.5),)  # type: ignore[arg-type]
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         return self._plan(
             0.0,
             False,

@@ -20,6 +20,7 @@ from tacit.counters.counter import MOST_ROWS, ROUNDING, Load, calibrate_lattice,
 from tacit.errors import BadInput
 from tacit.mechanisms.binary import levels
 from tacit.mechanisms.vector_tree import LAPLACE_UNIFORMS
+from tacit.noise import Law
 from tacit.policies._rewards import RenyiPolicy
 from tacit.policies.linpriv import words
 from tacit.policies.linpriv.tails import gaussian_lengths, laplace_lengths
@@ -167,7 +168,7 @@ class LinPriv(RenyiPolicy):
         """q: how many released nodes may hold one reward."""
         return levels(self.horizon)
 
-    def event_at(self, scale: float) -> Event:
+    def event_at(self, scale: float) -> LaplaceEvent | TreeEvent:
         """What is released about one reward under noise of this scale."""
         moved = self.reward_range * self.action_norm  # ΔL
         if self.noise_kind == "laplace":
@@ -180,9 +181,9 @@ class LinPriv(RenyiPolicy):
         lengths = laplace_lengths if self.noise_kind == "laplace" else gaussian_lengths
         return lengths(scale, self.context_dim, self.nodes, failure)
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         scale = self.scale_for(self.event_at)
-        if sampler != "secure" or self.noise_kind == "laplace":
+        if sampler != "secure":
             return self._plan(scale, self._lengths(scale), self.for_unit(self.event_at(scale)))
         if self.horizon > MOST_ROWS:
             raise BadInput(f"Expected horizon <= {MOST_ROWS:,} on a lattice, got horizon={self.horizon:,}.")
@@ -191,7 +192,7 @@ class LinPriv(RenyiPolicy):
             self.event_at,
             self.for_unit,
             rough=scale,
-            sensitivity=self.reward_range * self.action_norm,
+            sensitivity=self.event_at(scale).sensitivity,
             coordinates=self.context_dim,
             load=Load(self.weighed(self.horizon), self.horizon, self.nodes),
             rounded="rows",
@@ -200,12 +201,11 @@ class LinPriv(RenyiPolicy):
         most = ROUNDING * self.horizon * math.sqrt(self.context_dim) * laid.step
         offset = noise_offset(self.context_dim, laid.step, math.sqrt(2.0) * np.arange(self.nodes + 1.0))
         lengths = self._lengths(laid.scale) + most + offset
-        return self._plan(laid.scale, lengths, laid.event, step=laid.step, lattice_scale=laid.steps)
+        return self._plan(laid.scale, lengths, laid.event, step=laid.step, law=laid.law)
 
-    def _plan(
-        self, scale: float, lengths: Floats, event: Event, *, step: float = 0.0, lattice_scale: float | None = None
-    ) -> Plan:
+    def _plan(self, scale: float, lengths: Floats, event: Event, *, step: float = 0.0, law: Law | None = None) -> Plan:
         laplace = self.noise_kind == "laplace"
+        drawn = laplace and law is None  # from uniform numbers, by its quantiles
         ridge, size = float(self.ridge), self.context_dim
         params = LinPrivParams(
             arms=self.arms,
@@ -216,7 +216,7 @@ class LinPriv(RenyiPolicy):
             ridge=ridge,
             horizon=self.horizon,
             scale=1.0 if step else scale,
-            laplace=laplace,
+            laplace=drawn,
             noise_level=self.reward_range / 2,  # of anything in an interval: Hoeffding's lemma
             log_term=2 * math.log(2 * self.arms / self.failure_probability),
             bias=self.parameter_norm * math.sqrt(ridge),
@@ -233,12 +233,12 @@ class LinPriv(RenyiPolicy):
             report_size=size + 3,
             event=event,
             guarantee=self.priced(event),
-            draws=Draws(learn_uniforms=LAPLACE_UNIFORMS * size) if laplace else Draws(learn_normals=size),
+            draws=Draws(learn_uniforms=LAPLACE_UNIFORMS * size) if drawn else Draws(learn_normals=size),
             limit=self.horizon,
             limit_hint=words.HORIZON_HINT,
             noise_scale=scale,
             noise_scales={"most of a coordinate, as a deviation": deviation * math.sqrt(self.nodes)},
             assumptions=words.assumptions(self),
             notes=words.notes(self),
-            lattice_scale=lattice_scale,
+            law=law,
         )

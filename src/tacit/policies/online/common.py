@@ -111,10 +111,10 @@ class OnlinePolicy(ReportingPolicy):
     def said(self) -> tuple[str, ...]:
         """What a reader should know of this policy besides the promise."""
 
-    def plan(self, sampler: str = "float") -> Plan:
-        scale = self.scale
-        params, online, horizons = self.bank(scale)
-        event = self._event_at(scale)
+    def plan(self, sampler: str = "double") -> Plan:
+        noise = self.noise_of_report(self.scale, self._event_at, self.private_dim + 1, sampler)
+        params, online, horizons = self.bank(noise.scale)
+        params, event = params._replace(step=noise.step), noise.event
         guarantee = Guarantee.priced(event, trust=self.trust, protects=self.protects, unit=self.unit, delta=self.delta)
         size = self.dim + 1 + (len(horizons) > 1)
         largest = float(params.perturbation.max())
@@ -125,12 +125,14 @@ class OnlinePolicy(ReportingPolicy):
             report_size=size,
             event=event,
             guarantee=guarantee,
-            draws=Draws(learn_normals=self.private_dim + 1),
-            noise_scale=scale,
+            # On a lattice the perturbation has draws of its own.
+            draws=Draws(learn_normals=(1 if noise.law is None else 2) * self.private_dim + 1),
+            noise_scale=noise.scale,
             noise_scales={"perturbation, at most": largest} if largest > 0 else {},
             assumptions=(*self.said_of_bounds(), words.WHETHER),
             notes=(*words.of_calibration(self, guarantee), *self.said()),
-            report=self.reported("xy", size, {"scale": scale}),
+            report=self.reported("xy", size, noise.terms),
+            law=noise.law,
         )
 
 
@@ -180,6 +182,7 @@ def bank_of(
     params = OnlineParams(
         bounds=config.bounds(),
         scale=float(scale),
+        step=0.0,
         learner=online.params,
         debiased=int(debiased),
         shape=float(config.action_norm),

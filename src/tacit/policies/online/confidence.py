@@ -108,7 +108,7 @@ class OnlineConfidence(Policy):
         """δ: as given, else 1/horizon, else 0.001; at most 1/4."""
         return min(failure_or_default(self.failure, self.horizon), _MOST_FAILURE)
 
-    def plan(self, sampler: str = "float") -> Plan:
+    def plan(self, sampler: str = "double") -> Plan:
         size, dim = float(self.parameter_norm), self.dim
         typical = typical_gradient(self.action_norm, self.reward_size, 0.0, 0, size)
         # No clip: the gradients must be those of the losses for the regret bound to hold.

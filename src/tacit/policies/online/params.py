@@ -57,6 +57,7 @@ class OnlineParams(NamedTuple):
 
     bounds: PersonBounds
     scale: float  # σ: of the noise on every private number of a report
+    step: float  # of the lattice that reports are on; 0: none, and noise in doubles
     learner: Any  # GradientDescent or Maler
     debiased: int  # 1: errors in variables instead of the learner's predictions
     shape: float  # of the debiased regulariser: L

@@ -49,7 +49,7 @@ def _encode(params: OnlineParams, view: OnlineView, x: Floats, reward: float, re
     on top of the noise, and its base is copied from it. Proof: mechanisms/report/proof.md.
     """
     dim = x.shape[0]
-    report_row(params.bounds, params.scale, view.perturbation[0], x, reward, report, noise)
+    report_row(params.bounds, params.scale, params.step, view.perturbation[0], x, reward, report, noise)
     if report.shape[0] > dim + 1:
         report[dim + 1] = view.base[0]
 

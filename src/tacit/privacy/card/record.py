@@ -145,13 +145,18 @@ class Card:
     def floating_point(self) -> str | None:
         """What is to be known about the numbers the noise is made of; None without privacy."""
         noised = self.noise_scale is not None
-        return words.floating_point(self.what, noised) if self.guarantee.private else None
+        return words.floating_point(self.sampler, noised) if self.guarantee.private else None
+
+    @property
+    def sampler(self) -> str:
+        """How noise is drawn: "secure", or "double", which is for simulation; that, too, where it is not known."""
+        return str((self.settings or {}).get("sampler", "double"))
 
     @property
     def not_covered(self) -> tuple[str, ...]:
         """What the promise says nothing about."""
-        joint, inexact = self.guarantee.trust is Trust.JOINT, self.floating_point == words.REAL_NOISE
-        own = (*NOT_COVERED, *([OWN_ACTION] if joint else []), *([words.REAL_NOISE] if inexact else []))
+        joint, inexact = self.guarantee.trust is Trust.JOINT, self.floating_point == words.SIMULATION
+        own = (*NOT_COVERED, *([OWN_ACTION] if joint else []), *([words.SIMULATION] if inexact else []))
         return tuple(dict.fromkeys((*own, *self.excluded)))
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tacit.privacy.audited import VIOLATED
 from tacit.privacy.card import words
+from tacit.privacy.card.words import SIMULATION
 from tacit.privacy.guarantee import SEEDED, round_up, short_delta
 from tacit.privacy.promise import AnyPromise
 
@@ -38,6 +39,8 @@ def text_of(card: Card) -> str:
 def warnings(card: Card) -> list[str]:
     """What stands above everything else."""
     found = [SEEDED] if card.guarantee.seeded else []
+    if card.floating_point == SIMULATION:
+        found.append("simulation only: noise in double precision")
     if card.audit is not None and card.audit.verdict == VIOLATED:
         found.append("an audit found the promise VIOLATED")
     return found

@@ -33,7 +33,7 @@ from tacit.privacy.promise import AnyPromise
 from tacit.privacy.scope import Protects, Trust, Unit
 
 COUNTS = "binomial noise on sums of whole numbers"
-DISCRETE = "discrete Gaussian on a lattice (OpenDP)"
+EXACT = "exact, in whole steps"
 
 _MECHANISMS: dict[type[Event], str] = {
     TreeEvent: "Gaussian noise on a binary tree of sums",
@@ -97,16 +97,16 @@ _ADAPTIVITY = {
 NOBODY = "Nothing is protected from anybody."
 NO_ADAPTIVITY = "Nothing is claimed."
 
-REAL_NOISE = (
-    "Floating-point noise: the numbers are drawn in double precision, not by a discrete mechanism. The promise is that "
-    "of exact arithmetic."
+SIMULATION = (
+    "SIMULATION ONLY: noise is drawn in double precision, whose last bits tell what it should hide. The promise is "
+    "that of exact arithmetic, which no program that draws like this keeps: devices, servers and services refuse it."
 )
-_COUNTED_NOISE = "Counts are whole numbers; the uniform numbers that they are drawn from have 53 bits."
-_DISCRETE_NOISE = (
-    "Discrete Gaussian on a lattice (OpenDP): sums are rounded to whole steps and the noise is drawn exactly, in whole "
-    "steps. Rounding and discrete law are in the price; what is computed from the noised whole numbers costs nothing."
+_EXACT_NOISE = (
+    "Noise is drawn exactly, in whole numbers, from the operating system's randomness: what is released is rounded to "
+    "whole steps first. Rounding and the discrete law are in the price; what is computed from noised whole numbers "
+    "costs nothing."
 )
-_NO_NOISE = "No real-valued noise is added; what is drawn is drawn from double-precision uniform numbers."
+_NO_NOISE = "No noise is added to numbers; what is drawn has the stated odds or better, whatever doubles round."
 
 
 def mechanism_names(events: Iterable[Event]) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def mechanism_names(events: Iterable[Event]) -> tuple[str, ...]:
         elif isinstance(event, PersonEvent | ForkedEvent):
             found += mechanism_names([event.event])
         elif isinstance(event, LatticeEvent):
-            found += [f"{DISCRETE}: {name}" for name in mechanism_names([event.event])]
+            found += [f"{name}, {EXACT}" for name in mechanism_names([event.event])]
         else:
             found.append(_MECHANISMS.get(type(event), event.kind))
     return tuple(dict.fromkeys(found))
@@ -139,13 +139,11 @@ def adaptivity(guarantee: Guarantee) -> str:
     return _ADAPTIVITY[guarantee.trust] if guarantee.private else NO_ADAPTIVITY
 
 
-def floating_point(mechanisms: tuple[str, ...], noised: bool) -> str:
+def floating_point(sampler: str, noised: bool) -> str:
     """What a reader must know about the numbers that the noise is made of."""
-    if mechanisms == (COUNTS,):
-        return _COUNTED_NOISE
-    if mechanisms and all(name.startswith(DISCRETE) for name in mechanisms):
-        return _DISCRETE_NOISE
-    return REAL_NOISE if noised else _NO_NOISE
+    if not noised:
+        return _NO_NOISE
+    return _EXACT_NOISE if sampler == "secure" else SIMULATION
 
 
 def contribution(unit: Unit) -> str:

@@ -68,7 +68,7 @@ def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
         delta=guarantee.delta if guarantee.private else None,
         promised_epsilon=None if promise is None else _promised(found),
         copies=found.copies,
-        noise=found.noise,
+        sampler=found.sampler,
         seeded=found.asked.seed is not None,
         in_order=found.in_order,
         closes_after=found.asked.closes_after,

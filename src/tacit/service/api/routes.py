@@ -89,7 +89,6 @@ async def create(request: Asking, data: JSONBody[types.NewDeployment]) -> types.
         closes_after=data.closes_after,
         closes_after_decisions=data.closes_after_decisions,
         default_reward=data.default_reward,
-        noise=data.noise,
         seed=data.seed,
     )
     found = await engine.create(data.name, asked)

@@ -51,7 +51,6 @@ class NewDeployment(Struct, forbid_unknown_fields=True):
     closes_after: Annotated[float, Meta(gt=0, le=LONGEST)] | None = None
     closes_after_decisions: Annotated[int, Meta(ge=1, le=2**53)] | None = None
     default_reward: float | None = None
-    noise: Annotated[str, Meta(extra_json_schema={"enum": ["secure", "float"]})] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**53)] | None = None
 
 
@@ -77,7 +76,7 @@ class Summary(Struct):
     delta: float | None
     promised_epsilon: float | None
     copies: int
-    noise: str
+    sampler: str
     seeded: bool
     in_order: bool
     closes_after: float

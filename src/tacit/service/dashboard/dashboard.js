@@ -333,7 +333,7 @@ function troubles(data) {
 }
 
 function noises(data) {
-  if (data.noise !== "none") return `${data.noise} noise`;
+  if (data.sampler !== "none") return `${data.sampler} noise`;
   return data.takes === "decisions" ? "no noise" : "noise on devices";
 }
 
