@@ -4,7 +4,7 @@
     ├── BadInput (ValueError)       an argument is not what was expected; nothing was changed
     │   ├── UnknownName             no policy, environment or option of that name (the nearest names are offered)
     │   ├── NoSecureSampler         noise that can only be simulated, asked for without a seed
-    │   ├── OutOfBounds             strict mode: an action or reward lies outside the declared bounds
+    │   ├── OutOfBounds             strict mode: an action lies outside the declared bounds
     │   ├── UnknownDeployment       the service has no deployment of that name
     │   ├── UnknownDecision         this learner never made a decision of that id
     │   ├── AlreadyClosed           the decision has had its reward, or has expired: the first one counted
@@ -61,7 +61,7 @@ class UnknownName(BadInput):
 
 
 class OutOfBounds(BadInput):
-    """An action or a reward lies outside the declared bounds, and `strict=True` asked to refuse it."""
+    """An action that is offered lies outside the declared bounds, and `strict=True` asked to refuse it."""
 
 
 class NoSecureSampler(BadInput):

@@ -83,11 +83,10 @@ BAD = {
     "an unknown arm": lambda: (["a", "b", "d"], [0, 0, 0], contexts(3)),
     "an arm that cannot be a key": lambda: (["a", "b", ["c"]], [0, 0, 0], contexts(3)),
     "too few rewards": lambda: (["a", "b", "c"], [0, 0], contexts(3)),
-    "a reward that is no number": lambda: (["a", "b", "c"], [0, 0, np.nan], contexts(3)),
+    "a reward that is no number": lambda: (["a", "b", "c"], [0, 0, "1"], contexts(3)),
     "no contexts": lambda: (["a", "b", "c"], [0, 0, 0], None),
     "too few contexts": lambda: (["a", "b", "c"], [0, 0, 0], contexts(2)),
     "contexts of another length": lambda: (["a", "b", "c"], [0, 0, 0], np.zeros((3, 4))),
-    "a context that is not finite": lambda: (["a", "b", "c"], [0, 0, 0], [[0, 0], [0, 0], [0, np.inf]]),
 }
 
 
@@ -104,13 +103,20 @@ def test_a_bad_row_leaves_everything_as_it_was(rows, method):
     assert mab.deployments == 1
 
 
-def test_what_strict_refuses_is_refused_before_the_first_row():
+def test_strict_refuses_contexts_when_they_are_asked_about_and_rows_never():
     mab = TacitMAB(config(strict=True), NAMES, seed=1)
-    with pytest.raises(OutOfBounds, match="contexts of norm <= 1"):
-        mab.fit(["a", "b"], [0, 0], [[0.1, 0.1], [1.0, 1.0]])
-    with pytest.raises(OutOfBounds, match=r"\|reward\| <= 1"):
-        mab.fit(["a", "b"], [0, 1.5], contexts(2))
-    assert rows_of(mab) == 0
+    with pytest.raises(OutOfBounds, match="actions of norm <= 1"):
+        mab.predict([[0.1, 0.1], [1.0, 1.0]])
+    assert mab._deployed.served == 0
+    mab.fit(["a", "b"], [0, 1.5], [[0.1, 0.1], [1.0, 1.0]])
+    assert rows_of(mab) == 2
+
+
+def test_rows_that_are_not_finite_are_rows_of_zeros():
+    mab = TacitMAB(config(), NAMES, seed=1)
+    mab.fit(["a", "b", "c"], [0.5, np.nan, 0.5], [[0.0, np.nan], [0.1, 0.2], [0.0, 1e200]])
+    assert (rows_of(mab), mab._deployed.learner.diagnostics().unfit) == (3, 3)
+    assert not mab._deployed.learner._session.vault.sums.any()
 
 
 def test_a_horizon_ends_batches_before_they_begin():

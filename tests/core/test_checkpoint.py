@@ -47,6 +47,7 @@ class Service:
         self.person = counts_people(learner.config)
 
     def run(self, rounds):
+        """No decision is older than 50 others when it is closed."""
         dim = self.learner.config.dim
         for actions in self.luck.uniform(-0.5, 0.5, (rounds, 3, dim)):
             learner, luck = self.learner, self.luck
@@ -60,7 +61,7 @@ class Service:
                 self.waiting.append(decision.id)
             self.arms.append(arm)
             while len(self.waiting) > 9:
-                late = self.waiting.pop(int(luck.integers(9)))
+                late = self.waiting.pop(int(luck.integers(9)) if len(self.arms) % 5 else 0)
                 if luck.random() < 0.2:
                     learner.expire(late)
                 else:
@@ -73,7 +74,7 @@ class Service:
 @pytest.mark.parametrize("policy", EXAMPLES, ids=name_of)
 def test_going_on_elsewhere_is_going_on(policy, tmp_path):
     """T rounds, a checkpoint and T rounds are 2·T rounds: arms, vault, view, noise, books, persons, diagnostics."""
-    straight, moving = Service(policy.start(seed=5)), Service(policy.start(seed=5))
+    straight, moving = (Service(policy.start(seed=5, closes_after_decisions=60)) for _ in range(2))
     straight.run(HALF)
     moving.run(HALF)
     path = moving.learner.checkpoint(tmp_path / "one", KEY)
@@ -533,7 +534,7 @@ def test_dimensions_and_sizes_do_not_matter(tmp_path):
     """Before anybody came, with one feature; and with a thousand open decisions."""
     empty = tacit.LinUCB(dim=1).start()
     assert resume(empty.checkpoint(tmp_path / "empty", KEY), KEY).diagnostics().rows == 0
-    learner = ContextBlind(dim=DIM).start()
+    learner = ContextBlind(dim=DIM).start(closes_after_decisions=2000)
     decisions = [learner.decide(actions) for actions in sets(1000, 2, DIM, seed=1)]
     restored = resume(learner.checkpoint(tmp_path / "full", KEY), KEY)
     assert restored.pending == 1000

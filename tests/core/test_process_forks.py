@@ -79,6 +79,7 @@ learner = CONFIG.start()
 def view():
     decision = learner.decide(np.eye(2))
     learner.reward(decision, 1.0)
+    learner.decide(np.eye(2))
     return [decision.id, learner.view.factor.tolist(), learner.view.theta.tolist()]
 
 

@@ -104,8 +104,8 @@ def test_a_newer_format_is_told_so():
 
 
 def test_an_earlier_format_is_told_so_and_what_to_do():
-    with pytest.raises(BadCheckpoint, match=r"got format 1, whose sums were kept otherwise\. Resume it with the tacit"):
-        unseal(seal(replace(HEADER, format=1), PAYLOAD, KEY), KEY)
+    with pytest.raises(BadCheckpoint, match=r"got format 2, whose clock ran otherwise\. Resume it with the tacit"):
+        unseal(seal(replace(HEADER, format=2), PAYLOAD, KEY), KEY)
 
 
 OTHER_HEADERS = [

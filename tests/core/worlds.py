@@ -44,7 +44,8 @@ def contents(learner: Learner) -> dict[str, bytes]:
         for room in ("vault", "view", "noise")
         for name, part in zip(getattr(learner._session, room)._fields, getattr(learner._session, room), strict=True)
     }
-    facts = [learner._served, learner._dropped, learner._expired, learner._released_at, learner._copies]
+    names = ("served", "dropped", "unfit", "expired", "owed", "closes_after", "released_at", "copies")
+    facts = [getattr(learner, f"_{name}") for name in names]
     found["facts"] = repr((facts, learner._moved)).encode()
     books = learner._decisions.arrays(learner._dim)
     people = {} if learner._people is None else learner._people.arrays()

@@ -20,7 +20,7 @@ from tacit.privacy.guarantee import Guarantee
 class Deployed:
     """A configuration at work. The learner starts on first use, so what has not been used can be copied."""
 
-    def __init__(self, config: Policy, seed: int | None) -> None:
+    def __init__(self, config: Policy, seed: int | None, closes_after: int | None = None) -> None:
         if not isinstance(config, Policy):
             raise BadInput(
                 f"Expected a policy that chooses from actions in every round, such as tacit.JointLinUCB(...), got a "
@@ -32,6 +32,7 @@ class Deployed:
         plan = config.plan()
         self._limit, self._hint = plan.limit, plan.limit_hint
         self._seed = None if seed is None else whole("seed", seed, low=0)
+        self._closes_after = closes_after
         self._learner: Learner | None = None
         self._earlier = 0
 
@@ -40,7 +41,8 @@ class Deployed:
         """The learner at work."""
         if self._learner is None:
             # A seed for each: two learners with the same noise would be less than twice one of them.
-            self._learner = self.config.start(seed=None if self._seed is None else self._seed + self._earlier)
+            seed = None if self._seed is None else self._seed + self._earlier
+            self._learner = self.config.start(seed=seed, closes_after_decisions=self._closes_after)
         return self._learner
 
     @property

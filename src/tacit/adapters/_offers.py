@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from tacit._arrays import finite
+from tacit._arrays import finite, numbers
 from tacit._types import Floats
 from tacit.core.policy import Policy
 from tacit.core.round import LARGEST
-from tacit.errors import BadInput, OutOfBounds
+from tacit.errors import BadInput
 from tacit.features import per_arm
 
 
@@ -25,7 +24,6 @@ class Offers:
         self.arms = arms
         self.listed = config.fixed_actions is not None
         self.features = 0
-        self._norm = config.action_norm if config.strict else None
         dim = config.dim
         if config.fixed_actions is not None:
             if len(config.fixed_actions) != arms:
@@ -41,11 +39,11 @@ class Offers:
             self.features = dim // arms
 
     def contexts(self, values: Any, rows: int | None = None) -> Floats:
-        """Contexts of shape (n, features), from anything like an array; a single one may come flat. Messages never
-        show a value: it is somebody's."""
+        """Contexts of shape (n, features), from anything like an array; a single one may come flat. Those of `rows`
+        that are learned may hold anything. Messages never show a value: it is a person's."""
         if values is None:
             raise BadInput(f"Expected contexts of shape (n, {self.features}), got none.")
-        found = finite("contexts", values, limit=LARGEST)
+        found = finite("contexts", values, limit=LARGEST) if rows is None else numbers("contexts", values)
         if found.ndim == 1:
             # A flat array is one context; where contexts have one feature and there are several rows, one number each.
             found = found.reshape((-1, 1) if self.features == 1 and rows != 1 else (1, -1))
@@ -60,13 +58,6 @@ class Offers:
         if values is not None:
             raise BadInput(
                 "Expected no contexts, got some: this policy has a fixed list of arms, and the same for everybody."
-            )
-
-    def refuse_long(self, contexts: Floats) -> None:
-        """In strict mode, unless all of them lie within the declared bound: an action is as long as its context."""
-        if self._norm is not None and any(math.hypot(*row) > self._norm * (1 + 1e-9) for row in contexts.tolist()):
-            raise OutOfBounds(
-                f"Expected contexts of norm <= {self._norm:g} (strict), got one above it. Rescale contexts."
             )
 
     def actions(self, contexts: Floats) -> Floats:

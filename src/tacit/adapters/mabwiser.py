@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit._arrays import finite
+from tacit._arrays import numbers as as_numbers
 from tacit._types import Floats
 from tacit.adapters._deployed import Deployed
 from tacit.adapters._offers import Offers
 from tacit.core.policy import Policy
 from tacit.core.round import LARGEST
-from tacit.errors import BadInput, OutOfBounds
+from tacit.errors import BadInput
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
 
@@ -36,7 +36,8 @@ class TacitMAB:
       the first learner published stays published. `guarantee` and `card()` are for all deployments together.
     - Noise comes from the operating system. `seed` is for simulation only, and the guarantee says so.
     - Every row counts as one round, and each must be given once. A decision whose reward never came is a row too: give
-      it with a context of zeros and a reward of zero, so that whether a row comes does not depend on what is in it.
+      it with a reward of NaN, so that whether a row comes does not depend on what is in it. Rows are never refused for
+      their numbers: those outside the bounds are clipped, and those that are not finite are learned as zeros.
     - Arms are fixed: their number is part of what was calibrated.
     - Where the guarantee is for persons, `fit` and `partial_fit` take `persons`, one id for each row.
     """
@@ -136,18 +137,17 @@ class TacitMAB:
     ) -> tuple[list[int], Floats, Floats | None, list[Any]]:
         """Everything that could be refused in the middle is looked at here, before the first row is learned."""
         places = [self._place(arm, row) for row, arm in enumerate(decisions)]
-        earned = finite("rewards", rewards, limit=LARGEST)
+        earned = as_numbers("rewards", rewards)
         if earned.shape != (len(places),):
             raise BadInput(f"Expected one reward for each of {len(places)} decisions, got shape {earned.shape}.")
         found = None
         if self.is_contextual:
             found = self._offers.contexts(contexts, len(places))
-            self._offers.refuse_long(found)
+            unfit = ~(np.abs(found) <= LARGEST).all(axis=1)
+            found[unfit], earned[unfit] = 0.0, np.nan
         else:
             self._offers.refuse_contexts(contexts)
         people = self._people(persons, len(places))
-        if self.config.strict:
-            self._refuse_large(earned)
         self._deployed.refuse_rows(len(places), afresh=afresh)
         return places, earned, found, people
 
@@ -178,11 +178,6 @@ class TacitMAB:
             if isinstance(person, bool) or not isinstance(person, str | bytes | numbers.Integral):
                 raise BadInput(f"Expected each person to be a str, an int or bytes, got {type(person).__name__}.")
         return found
-
-    def _refuse_large(self, rewards: Floats) -> None:
-        bound = self.config.reward_bound
-        if np.any(np.abs(rewards) > bound):
-            raise OutOfBounds(f"Expected |reward| <= {bound:g} (strict), got one above it. Rescale rewards.")
 
     def __repr__(self) -> str:
         times = "" if self.deployments == 1 else f", {self.deployments} deployments"

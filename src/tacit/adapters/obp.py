@@ -39,7 +39,7 @@ class TacitPolicy:
 
     Books are kept here, as the guarantee is for rounds: every selection is a round and every round becomes one row. A
     simulation on logged data rejects most rounds, since the log holds another action, and whether it does depends on
-    somebody's context. Such a round is learned as a row of zeros when the next selection comes; if it were left out,
+    a person's context. Such a round is learned as a row of zeros when the next selection comes; if it were left out,
     the time at which a view changes would tell. `wait` lets that many more selections pass before, for loops in which
     rewards come late. A reward counts once, and a row for an action that was not selected is refused.
 
@@ -52,7 +52,8 @@ class TacitPolicy:
     def __init__(
         self, config: Policy, n_actions: int, *, len_list: int = 1, wait: int = 0, seed: int | None = None
     ) -> None:
-        self._deployed = Deployed(config, seed)
+        self.wait = whole("wait", wait, low=0)
+        self._deployed = Deployed(config, seed, closes_after=self.wait + 1)
         self.n_actions = whole("n_actions", n_actions, low=2)
         self._offers = Offers(config, self.n_actions)
         if self._offers.listed or config.protects is Protects.REWARDS:
@@ -63,7 +64,6 @@ class TacitPolicy:
         if whole("len_list", len_list) != 1:
             raise BadInput(f"Expected len_list=1, got len_list={len_list}: a decision is one action, with one reward.")
         self.len_list = 1
-        self.wait = whole("wait", wait, low=0)
         self._open: list[_Open] = []
 
     @property
@@ -113,13 +113,9 @@ class TacitPolicy:
         `person` is who it is for, where the configuration has `person_rounds`.
         """
         row, deployed = self._context(context), self._deployed
-        self._offers.refuse_long(row)
-        self._check_person(person)
         deployed.refuse_rounds(1)
-        # Before the choice, not after it: at every choice as many rows are learned, whatever was in them.
-        deployed.learner.expire_all(older_than=self.wait)
-        self._open = [one for one in self._open if one.number >= deployed.served - self.wait]
         decision = deployed.learner.decide(self._offers.actions(row)[0], person)
+        self._open = [one for one in self._open if one.number >= deployed.served - self.wait]
         self._open.append(_Open(deployed.served, decision.arm, row, decision))
         deployed.served += 1
         return np.array([decision.arm])
@@ -143,14 +139,6 @@ class TacitPolicy:
         if len(row) != 1:
             raise BadInput(f"Expected one context of shape (1, {self.dim}), got {len(row)}.")
         return row
-
-    def _check_person(self, person: object) -> None:
-        """Refused by the learner as well, but there only after what is overdue has expired."""
-        if self._deployed.counts_people == (person is None):
-            wanted = "a person: the guarantee is for persons" if person is None else "no person: the unit is the round"
-            raise BadInput(f"Expected {wanted}. Nothing was changed.")
-        if person is not None and (isinstance(person, bool) or not isinstance(person, str | bytes | int | np.integer)):
-            raise BadInput(f"Expected person to be a str, an int or bytes, got {type(person).__name__}.")
 
     def __repr__(self) -> str:
         times = "" if self.deployments == 1 else f", {self.deployments} deployments"

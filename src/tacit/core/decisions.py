@@ -1,11 +1,11 @@
 """The books of decisions that wait for their reward.
 
-A reward counted twice would be two rows of one round, which the price of one round does not cover; and whether a row
-comes at all must not depend on what is in it. So every decision is closed exactly once: by its first reward, or by
-expiring as a row of zeros.
+A reward counted twice would be two rows of one round, which the price of one round does not cover. So every decision is
+closed exactly once: by its first reward, or by expiring as a row of zeros.
 
-Only open decisions are kept. An id carries the number of its decision under a keyed hash, so an id that is genuine and
-not open has been closed before: telling "closed" from "never heard of" takes no memory.
+Only open decisions are kept, and where rows are learned in order those whose turn has not come. An id has the number
+of its decision under a keyed hash, so an id that is genuine and not open has been closed before: telling "closed" from
+"never heard of" takes no memory.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
@@ -35,26 +37,31 @@ class Decision:
     arm: int
 
 
-class Pending(NamedTuple):
-    """What must be remembered until a decision is closed. Vault: it is somebody's context."""
+@dataclass(slots=True)
+class Pending:
+    """What must be remembered until a decision is learned from. Vault: it is a person's context, and reward."""
 
     number: int
     x: Floats
     person: bytes | None  # a token, never an id
+    open: bool = True
+    reward: float = 0.0  # as it came; zero until then
 
 
 class Decisions:
-    """Open decisions, in the order in which they were made."""
+    """Open decisions, and closed ones that wait for their turn, in the order in which they were made."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Pending] = {}
+        self._kept: OrderedDict[str, Pending] = OrderedDict()
+        self._waiting = 0  # closed ones among them
         self._made = 0
         # The last key is in use. A fork turns to a new one: its ids must not be taken for those of its siblings.
         self._keys: list[tuple[bytes, int]] = []  # (key, number of its first decision)
         self.turn_key()
 
     def __len__(self) -> int:
-        return len(self._open)
+        """How many are open."""
+        return len(self._kept) - self._waiting
 
     def turn_key(self) -> None:
         """Issue ids under a fresh key from now on."""
@@ -65,7 +72,7 @@ class Decisions:
         number = self._made
         identity = identity_of(self._keys[-1][0], number)
         self._made = number + 1
-        self._open[identity] = Pending(number, x, person)
+        self._kept[identity] = Pending(number, x, person)
         return identity
 
     def find(self, decision: Decision | str) -> tuple[str, Pending]:
@@ -76,13 +83,13 @@ class Decisions:
                 "Nothing was changed."
             )
         identity = decision.id if isinstance(decision, Decision) else decision
-        pending = self._open.get(identity)
-        if pending is not None:
+        pending = self._kept.get(identity)
+        if pending is not None and pending.open:
             return identity, pending
-        if self._issued(identity):
+        if pending is not None or self._issued(identity):
             raise AlreadyClosed(
                 f"Expected an open decision, got {identity}, which is closed: its first reward, or its expiry, "
-                "counted. Nothing was changed; report a reward once."
+                "counted. Nothing was changed; report a reward once, and in time (closes_after_decisions)."
             )
         # An unknown id may be anything, somebody's name included: it is not shown.
         raise UnknownDecision(
@@ -91,13 +98,21 @@ class Decisions:
         )
 
     def close(self, identity: str) -> None:
-        """Forget an open decision."""
-        del self._open[identity]
+        """Forget a decision."""
+        if not self._kept[identity].open:
+            self._waiting -= 1
+        del self._kept[identity]
+
+    def keep(self, identity: str, x: Floats, reward: float) -> None:
+        """Close an open decision, and remember this of it until its turn comes."""
+        pending = self._kept[identity]
+        pending.x, pending.reward, pending.open = x, reward, False
+        self._waiting += 1
 
     def older_than(self, count: int) -> list[tuple[str, Pending]]:
-        """Open decisions that at least `count` others have followed, oldest first."""
+        """Those that at least `count` others have followed, oldest first."""
         last = self._made - count
-        return [(identity, pending) for identity, pending in self._open.items() if pending.number < last]
+        return list(takewhile(lambda item: item[1].number < last, self._kept.items()))
 
     def _issued(self, identity: str) -> bool:
         end = self._made
@@ -110,15 +125,17 @@ class Decisions:
 
     def arrays(self, dim: int) -> dict[str, np.ndarray[Any, Any]]:
         """Everything, as plain arrays."""
-        waiting = list(self._open.values())
-        persons = [pending.person for pending in waiting if pending.person is not None]
+        kept = list(self._kept.values())
+        persons = [pending.person for pending in kept if pending.person is not None]
         return {
             "made": np.array([self._made], np.int64),
             "keys": np.frombuffer(b"".join(key for key, _ in self._keys), np.uint8).reshape(-1, 32),
             "starts": np.array([start for _, start in self._keys], np.int64),
-            "ids": np.frombuffer(bytes.fromhex("".join(self._open)), np.uint8).reshape(-1, _TAG + _NUMBER),
-            "numbers": np.array([pending.number for pending in waiting], np.int64),
-            "actions": np.array([pending.x for pending in waiting], np.float64).reshape(-1, dim),
+            "ids": np.frombuffer(bytes.fromhex("".join(self._kept)), np.uint8).reshape(-1, _TAG + _NUMBER),
+            "numbers": np.array([pending.number for pending in kept], np.int64),
+            "actions": np.array([pending.x for pending in kept], np.float64).reshape(-1, dim),
+            "open": np.array([pending.open for pending in kept], np.bool_),
+            "rewards": np.array([pending.reward for pending in kept], np.float64),
             "persons": np.frombuffer(b"".join(persons), np.uint8).reshape(-1, TOKEN),
         }
 
@@ -130,8 +147,10 @@ class Decisions:
         keys = [row.tobytes() for row in arrays["keys"]]
         books._keys = list(zip(keys, arrays["starts"].tolist(), strict=True))
         persons: Iterator[bytes | None] = iter([row.tobytes() for row in arrays["persons"]])
-        for packed, number, x in zip(arrays["ids"], arrays["numbers"].tolist(), arrays["actions"], strict=True):
-            books._open[packed.tobytes().hex()] = Pending(number, x.copy(), next(persons, None))
+        columns = (arrays[name].tolist() for name in ("numbers", "open", "rewards"))
+        for packed, x, number, is_open, reward in zip(arrays["ids"], arrays["actions"], *columns, strict=True):
+            books._kept[packed.tobytes().hex()] = Pending(number, x.copy(), next(persons, None), is_open, reward)
+            books._waiting += not is_open
         return books
 
 

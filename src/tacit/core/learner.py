@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,18 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats, Ints
-from tacit._validate import real, whole
+from tacit._validate import whole
 from tacit.core import forks
 from tacit.core.decisions import Decision, Decisions, Pending
 from tacit.core.inputs import as_arm, as_floats, as_row, as_rows, no_rows, not_finite
 from tacit.core.people import People
 from tacit.core.policy import Policy
-from tacit.core.round import CLIPPED_ACTIONS, CLIPPED_REWARDS, LARGEST, RELEASED, REPAIRS, ROWS, first_unfit
+from tacit.core.round import CLIPPED_ACTIONS, CLIPPED_REWARDS, LARGEST, REFUSED, RELEASED, REPAIRS, ROWS, first_unfit
 from tacit.core.session import ENVIRONMENT, FORK, POLICY, Session
 from tacit.errors import BadInput, HorizonSpent, Moved, OutOfBounds, VaultSealed
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.scope import Protects
 
 __all__ = ["ENVIRONMENT", "FORK", "POLICY", "Diagnostics", "Learner"]
 
@@ -33,15 +33,16 @@ __all__ = ["ENVIRONMENT", "FORK", "POLICY", "Diagnostics", "Learner"]
 class Diagnostics:
     """VAULT: these numbers depend on people's data and are not covered by the guarantee. Do not publish them."""
 
-    rows: int
+    rows: int  #: learned, or zeros in their place; decisions that are closed among them
     clipped_actions: int
     clipped_rewards: int
     repairs: int
     views: int  #: released so far
-    view_age: int  #: rows learned since the last of them
+    view_age: int  #: ticks of the clock since the last of them
     pending: int  #: decisions that wait for a reward
     people: int  #: persons seen; 0 where the unit is the round
     dropped: int  #: rows learned as zeros because their person had had enough
+    unfit: int  #: rows learned as zeros because a number was not finite, or beyond 1e100
     expired: int  #: decisions whose reward never came
 
     def __repr__(self) -> str:
@@ -52,15 +53,19 @@ class Diagnostics:
 class Learner:
     """A policy at work. `choose` reads the view, `learn` writes the vault, and only a release connects the two.
 
-    Two ways to work with it. `choose` and `learn` are for callers who keep their own books: which action was taken, and
-    that its reward is learned once. `decide` and `reward` keep these books here.
+    Two ways to work with it. `decide` and `reward` keep the books of open decisions here, and the clock of releases
+    counts decisions: when a view comes depends on how many there were, and on nothing that people did. The tick of a
+    decision is made before the next one. `choose` and `learn` are for callers who keep their own books: which action
+    was taken, and that each choice is learned once, whatever came of it; the clock counts calls of `learn`.
 
     Made by `config.start()` or `tacit.resume`. Safe to call from several threads (calls wait for each other). It cannot
     be pickled, copied or printed with its contents: a second copy would release the same sums under the same noise.
     What may leave the process is an encrypted `checkpoint`, which ends this learner.
     """
 
-    def __init__(self, config: Policy, *, seed: int | None, sampler: str) -> None:
+    def __init__(
+        self, config: Policy, *, seed: int | None, sampler: str, closes_after: int | None = None
+    ) -> None:
         self._config = config
         self._plan = plan = config.planned(sampler)
         self._limit = plan.limit
@@ -69,15 +74,16 @@ class Learner:
         self._session = Session(plan, self._dim, seed=seed)
         self._strict = config.strict
         self._list = config.fixed_actions  # the actions of every round, where they are always the same
-        # What stands for who is not learned from: a row of zeros, or where actions are public the action and no reward.
-        public = self._list is not None or config.protects is Protects.REWARDS
-        self._nothing = None if public else np.zeros(self._dim)
+        self._nothing = config.zero_row
+        self._in_order = not config.rows_may_come_late
+        self._closes_after = 1 if self._in_order and closes_after is None else closes_after
         self._seed = seed
         rounds = config.person_rounds
         self._people = None if rounds is None else People(rounds, config.one_row_per_segment)
         self._decisions = Decisions()
-        self._served = self._dropped = self._expired = 0
-        self._released_at = 0  # rows there were at the last release
+        self._served = self._dropped = self._unfit = self._expired = 0
+        self._owed = 0  # decisions whose tick is still to be made
+        self._released_at = 0  # ticks there were at the last release
         self._copies = 1
         self._moved = self._forked = False
         self._lock = Lock()
@@ -126,7 +132,7 @@ class Learner:
         with self._lock:
             counters = self._session.vault.counters
             return Diagnostics(
-                rows=int(counters[ROWS]),
+                rows=int(counters[ROWS]) + self._owed - len(self._decisions),
                 clipped_actions=int(counters[CLIPPED_ACTIONS]),
                 clipped_rewards=int(counters[CLIPPED_REWARDS]),
                 repairs=int(counters[REPAIRS]),
@@ -135,6 +141,7 @@ class Learner:
                 pending=len(self._decisions),
                 people=0 if self._people is None else len(self._people),
                 dropped=self._dropped,
+                unfit=self._unfit,
                 expired=self._expired,
             )
 
@@ -142,9 +149,12 @@ class Learner:
 
     def choose(self, actions: ArrayLike | None = None) -> int:
         """The index of the action to take, of `actions` of shape (K, dim); of a policy over a fixed list, which takes
-        none, the index in its list."""
+        none, the index in its list. With `strict` all of them must lie within the bounds."""
         rows = as_rows(actions, self._dim) if self._list is None else no_rows(actions, self._list)
+        if self._strict:
+            self._refuse_long(rows)
         with self._lock:
+            self._refuse_round()
             return self._pick(rows)
 
     def choose_many(self, actions: ArrayLike) -> Ints:
@@ -165,9 +175,10 @@ class Learner:
         if offered == 0:
             raise BadInput(f"Expected at least one action in each set, got empty sets: shape {block.shape}.")
         arms = np.zeros(count, np.int64)
-        numbers = block.reshape(-1)
-        if first_unfit(numbers) >= 0:
-            raise not_finite("actions", numbers)
+        if first_unfit(block.reshape(-1)) >= 0:
+            raise not_finite("actions", block)
+        if self._strict:
+            self._refuse_long(block.reshape(-1, self._dim))
         plan, session = self._plan, self._session
         with self._lock:
             self._refuse_moved()
@@ -181,39 +192,32 @@ class Learner:
         return arms
 
     def learn(self, x: ArrayLike, reward: float, person: str | int | bytes | None = None) -> None:
-        """Learn that the action `x`, of shape (dim,), earned `reward`. Any time after the choice, in any order. Of a
-        policy over a fixed list `x` is the number of the arm.
+        """Learn that the action `x`, of shape (dim,), earned `reward`. Of a policy over a fixed list `x` is the number
+        of the arm. Each call is one row and one tick of the clock, whatever is in it: actions and rewards outside the
+        bounds are clipped, with `strict` too, and a row with a number that is not finite or beyond 1e100 is learned as
+        zeros.
 
-        Whether and when a row comes must not depend on what is in it: a decision whose reward never comes is learned
-        as a row of zeros. Learn each reward once: the price of one round does not cover two rows of it.
+        The caller owes one call for each choice. Whether and when it comes, and in which order, must not depend on what
+        people did: if no reward came, give `float("nan")`. Learn each choice once: the price of one round does not
+        cover two rows of it.
 
         `person` is who it was, where the configuration has `person_rounds`: rows beyond that number, and with
         `one_row_per_segment` a second one between two releases, count as rows of zeros.
         """
         row = as_row(x, self._dim) if self._list is None else as_arm(x, self._list)
         if type(reward) is not float:
-            reward = real("reward", reward)
-        if self._strict:
-            self._refuse_long(row)
-            self._refuse_large(reward)
-        if person is None and self._people is None:
-            with self._lock:
-                if not self._tick(row, reward):
-                    raise not_finite("x and reward", np.append(row, reward))
-            return
-        token = self._token(person)
-        # Looked at here and not in the kernel: whether a row counts for its person must be known before it does.
-        if first_unfit(row) >= 0 or not abs(reward) <= LARGEST:
-            raise not_finite("x and reward", np.append(row, reward))
+            reward = _number("reward", reward)
+        token = None if person is None and self._people is None else self._token(person)
         with self._lock:
-            self._refuse_rows(1)
-            self._absorb(row, reward, token)
+            self._refuse_row()
+            self._learn(row, reward, token)
 
     # Books kept here --------------------------------------------------------------------------------------------
 
     def decide(self, actions: ArrayLike | None = None, person: str | int | bytes | None = None) -> Decision:
         """Choose of `actions`, of shape (K, dim), and remember the choice until `reward` or `expire` closes it. There
-        are none to give to a policy over a fixed list.
+        are none to give to a policy over a fixed list. The clock goes on by one decision: first the tick of the one
+        before is made, and whatever is due is learned or expires.
 
         `person` is who it is for, where the configuration has `person_rounds`. With `strict` all actions must lie
         within the bounds, as any of them may be the one that is learned.
@@ -222,42 +226,46 @@ class Learner:
         rows = rows.copy()  # what was checked must be what is learned
         token = self._token(person)
         if self._strict:
-            for row in rows:
-                self._refuse_long(row)
+            self._refuse_long(rows)
+        if first_unfit(rows.reshape(-1)) >= 0:  # here, and not where it would be found out after a tick
+            raise not_finite("actions", rows)
         with self._lock:
+            self._refuse_round()
+            self._refuse_row()
+            self._advance()
             arm = self._pick(rows)
+            self._owed += 1
             return Decision(self._decisions.open(rows[arm].copy(), token), arm)
 
     def reward(self, decision: Decision | str, value: float) -> None:
-        """Learn what a decision earned, given the decision or its id: any time, in any order, and exactly once.
+        """Learn what a decision earned, given the decision or its id: while it is open, in any order, and exactly once.
+        A reward outside the bounds is clipped, with `strict` too. The clock stays where it is.
 
-        A second reward, the same or another, is refused with `AlreadyClosed`: it would be two rows of one round, which
-        the price of one round does not cover.
+        It is added to the sums now; where rows may not come late (`config.rows_may_come_late`), when the decision's
+        turn comes: `start(closes_after_decisions=…)`.
+
+        A value that is not finite or beyond 1e100 is refused, and the decision stays open. A second reward, the same or
+        another, is refused with `AlreadyClosed`: it would be two rows of one round, which the price of one round does
+        not cover.
         """
-        value = real("value", value)
+        value = _number("value", value)
         if not abs(value) <= LARGEST:
-            raise BadInput("Expected value within 1e100 of zero, got one beyond. Nothing was changed.")
-        if self._strict:
-            self._refuse_large(value)
+            raise BadInput("Expected value to be finite and within 1e100 of zero, got another. Nothing was changed.")
         with self._lock:
             self._refuse_moved()
             identity, found = self._decisions.find(decision)
-            self._refuse_rows(1)
-            self._decisions.close(identity)
-            self._absorb(found.x, value, found.person)
+            self._close(identity, found, found.x, value)
 
     def expire(self, decision: Decision | str) -> None:
         """Close a decision whose reward will not come: it is learned as a row of zeros, or where only rewards are
-        protected as a reward of zero.
+        protected as a reward of zero. The clock stays where it is.
 
-        It must still be a row, since whether a row comes must not depend on what would be in it; and it counts for its
-        person, as it would have with a reward. Once expired, a reward that comes after all is refused.
+        It counts for its person, as it would have with a reward. Once expired, a reward that comes after all is
+        refused.
         """
         with self._lock:
             self._refuse_moved()
-            identity, found = self._decisions.find(decision)
-            self._refuse_rows(1)
-            self._expire(identity, found)
+            self._expire(*self._decisions.find(decision))
 
     def expire_all(self, *, older_than: int) -> int:
         """Expire every open decision made more than `older_than` decisions ago, oldest first; returns how many.
@@ -267,8 +275,7 @@ class Learner:
         count = whole("older_than", older_than, low=0)
         with self._lock:
             self._refuse_moved()
-            found = self._decisions.older_than(count)
-            self._refuse_rows(len(found))
+            found = [(identity, pending) for identity, pending in self._decisions.older_than(count) if pending.open]
             for identity, pending in found:
                 self._expire(identity, pending)
         return len(found)
@@ -291,42 +298,69 @@ class Learner:
 
     # One round --------------------------------------------------------------------------------------------------
 
+    def _advance(self) -> None:
+        """One more decision is coming. What that makes due is a matter of how many there were, and of nothing that
+        people did: docs/decisions/0027-one-clock.md."""
+        after = self._closes_after
+        if not self._in_order and self._owed:
+            self._owed = 0
+            self._note(self._session.tick())
+        for identity, found in [] if after is None else self._decisions.older_than(after - 1):
+            if not self._in_order:
+                self._expire(identity, found)
+                continue
+            if found.open:
+                self._expire(identity, found)
+            self._decisions.close(identity)
+            self._owed -= 1
+            self._learn(found.x, found.reward, found.person)
+
     def _pick(self, rows: Floats) -> int:
-        if self._moved:
-            self._refuse_moved()
-        limit, session = self._limit, self._session
-        if limit is not None and self._served >= limit:
-            raise HorizonSpent(f"All {limit:,} rounds are served; {self._plan.limit_hint}")
-        arm = session.choose(session.view, rows)
+        arm = self._session.choose(self._session.view, rows)
         self._served += 1
         return arm
 
-    def _absorb(self, row: Floats, reward: float, token: bytes | None) -> None:
-        """Learn a row whose numbers have been checked, or zeros in its place if its person has had enough.
+    def _expire(self, identity: str, found: Pending) -> None:
+        self._expired += 1
+        self._close(identity, found, self._without(found.x), 0.0)
+
+    def _close(self, identity: str, found: Pending, row: Floats, reward: float) -> None:
+        """Close an open decision: into the sums, or to wait for its turn. No tick comes of it."""
+        if self._in_order:
+            self._decisions.keep(identity, row, reward)
+            return
+        self._decisions.close(identity)
+        self._session.absorb(*self._admitted(row, reward, found.person))
+
+    def _learn(self, row: Floats, reward: float, token: bytes | None) -> None:
+        """A row and its tick, whatever is in it."""
+        outcome = self._session.learn(*self._admitted(row, reward, token))
+        if outcome == REFUSED:
+            self._unfit += 1
+            fits = first_unfit(row) < 0
+            outcome = self._session.learn(self._without(row) if fits else np.zeros(self._dim), 0.0)
+        self._note(outcome)
+
+    def _admitted(self, row: Floats, reward: float, token: bytes | None) -> tuple[Floats, float]:
+        """A row, or zeros in its place if its person has had enough.
 
         The person is counted first: an interrupt in between leaves a row out, and never one too many in.
         """
-        if token is not None:
-            assert self._people is not None
-            if not self._people.admit_token(token, int(self._session.view.stage[0])):
-                self._dropped += 1
-                row, reward = row if self._nothing is None else self._nothing, 0.0
-        self._tick(row, reward)
+        if token is None:
+            return row, reward
+        assert self._people is not None
+        if self._people.admit_token(token, int(self._session.view.stage[0])):
+            return row, reward
+        self._dropped += 1
+        return self._without(row), 0.0
 
-    def _expire(self, identity: str, found: Pending) -> None:
-        self._decisions.close(identity)
-        self._expired += 1
-        self._absorb(found.x if self._nothing is None else self._nothing, 0.0, found.person)
+    def _without(self, row: Floats) -> Floats:
+        """What is learned of an action without its reward."""
+        return row if self._nothing is None else self._nothing
 
-    def _tick(self, row: Floats, reward: float) -> int:
-        """One row, whatever is in it: the clock of releases runs on rows alone."""
-        limit, session = self._limit, self._session
-        if self._moved or (limit is not None and session.vault.counters.item(ROWS) >= limit):
-            self._refuse_rows(1)
-        outcome = session.learn(row, reward)
+    def _note(self, outcome: int) -> None:
         if outcome == RELEASED:
-            self._released_at = int(session.vault.counters[ROWS])
-        return outcome
+            self._released_at = int(self._session.vault.counters[ROWS])
 
     # What is refused --------------------------------------------------------------------------------------------
 
@@ -351,20 +385,21 @@ class Learner:
         else:
             self._decisions.turn_key()
 
-    def _refuse_rows(self, rows: int) -> None:
-        """Unless so many more rows may be learned."""
-        self._refuse_moved()
+    def _refuse_round(self) -> None:
+        """Unless one more round may be served."""
+        if self._moved:
+            self._refuse_moved()
         limit = self._limit
-        if limit is None:
-            return
-        left = limit - self._session.vault.counters.item(ROWS)
-        if left >= rows:
-            return
-        if left <= 0:
-            raise HorizonSpent(f"All {limit:,} rows are learned; {self._plan.limit_hint}")
-        raise HorizonSpent(
-            f"Expected to learn at most {left:,} more of {limit:,} rows, got {rows:,}; {self._plan.limit_hint}"
-        )
+        if limit is not None and self._served >= limit:
+            raise HorizonSpent(f"All {limit:,} rounds are served; {self._plan.limit_hint}")
+
+    def _refuse_row(self) -> None:
+        """Unless one more row may be learned: each decision keeps a place for its own."""
+        if self._moved:
+            self._refuse_moved()
+        limit = self._limit
+        if limit is not None and self._session.vault.counters.item(ROWS) + self._owed >= limit:
+            raise HorizonSpent(f"All {limit:,} rows are learned, or kept for decisions; {self._plan.limit_hint}")
 
     def _token(self, person: object) -> bytes | None:
         if self._people is not None:
@@ -381,15 +416,10 @@ class Learner:
             )
         return None
 
-    def _refuse_long(self, row: Floats) -> None:
+    def _refuse_long(self, rows: Floats) -> None:
         norm = self._config.action_norm
-        if math.hypot(*row.tolist()) > norm * (1 + 1e-9):
-            raise OutOfBounds(f"Expected an action of norm <= {norm:g} (strict), got one above it. Rescale actions.")
-
-    def _refuse_large(self, reward: float) -> None:
-        bound = self._config.reward_bound
-        if abs(reward) > bound:
-            raise OutOfBounds(f"Expected |reward| <= {bound:g} (strict), got one above it. Rescale rewards.")
+        if any(math.hypot(*row) > norm * (1 + 1e-9) for row in rows.tolist()):
+            raise OutOfBounds(f"Expected actions of norm <= {norm:g} (strict), got one above it. Rescale actions.")
 
     def __repr__(self) -> str:
         state = ", of another process" if self._forked else ", moved to a checkpoint" if self._moved else ""
@@ -406,6 +436,16 @@ class Learner:
 
     def __copy__(self) -> NoReturn:
         self.__reduce__()
+
+
+def _number(name: str, value: object) -> float:
+    """A real number, finite or not: whether it is may be a person's doing."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise BadInput(f"Expected {name} to be a number, got {name}={value!r}.")
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond every double
+        return math.inf
 
 
 def _rounds_left(count: int) -> str:

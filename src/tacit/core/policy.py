@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from tacit._types import Floats
 from tacit._validate import one_of, whole
 from tacit.core.plan import Plan
@@ -31,7 +33,7 @@ class Asked(Declared):
     dim: int  #: d, the length of an action: every policy has one, as an option or from its list
     person_rounds: int | None = None  #: rounds of a person that are protected together; None: the unit is the round
     one_row_per_segment: bool = False  #: whether a person's second row between two releases counts as zeros
-    strict: bool = False  #: whether inputs outside the bounds are refused; then there are bounds:
+    strict: bool = False  #: whether actions offered outside the bounds are refused; then there are bounds:
     action_norm: float
     reward_bound: float
     views: int | None = None  #: how many can ever be released, where that is an option
@@ -105,21 +107,36 @@ class Policy(Asked, Settings, ABC):
         policy that is shown them. With a list a learner takes `choose()` and `learn(arm, reward)`."""
         return None
 
+    @property
+    def zero_row(self) -> Floats | None:
+        """What is learned in place of a row that is refused, or whose reward never comes: zeros; None where actions
+        are public: then the action, and a reward of zero."""
+        public = self.fixed_actions is not None or self.protects is Protects.REWARDS
+        return None if public else np.zeros(self.dim)
+
     def offered(self, actions: Floats) -> Self:
         """The same configuration for this list of actions, where it has none of its own yet."""
         return self
 
-    def start(self, *, seed: int | None = None, sampler: str | None = None) -> Learner:
+    def start(
+        self, *, seed: int | None = None, sampler: str | None = None, closes_after_decisions: int | None = None
+    ) -> Learner:
         """A live learner. Noise is drawn exactly, in whole numbers, from the operating system's randomness.
 
         With `seed`, which is for simulation only, it can be recomputed by anyone who knows the seed, and the learner's
         guarantee says so. It is then in double precision, which is faster, unless `sampler="secure"`; doubles have last
         bits that tell what noise should hide, and there are none without a seed.
+
+        `closes_after_decisions`: a decision without a reward expires when so many more are made. Where rows may not
+        come late (`rows_may_come_late`) they are learned then, in the order of their decisions, and it is 1 unless
+        told: a reward comes before the next decision. Elsewhere decisions stay open unless told.
         """
         from tacit.core.learner import Learner
 
         seed = None if seed is None else whole("seed", seed, low=0)
-        return Learner(self, seed=seed, sampler=sampler_for(sampler, seed))
+        after = closes_after_decisions
+        after = None if after is None else whole("closes_after_decisions", after)
+        return Learner(self, seed=seed, sampler=sampler_for(sampler, seed), closes_after=after)
 
     def contract(self) -> dict[str, Any]:
         """What a device is installed with, as JSON: bounds, noise, limit, guarantee, and the fingerprint that messages

@@ -20,7 +20,7 @@ from pathlib import Path
 from tacit._validate import whole
 from tacit.errors import BadCheckpoint, BadInput
 
-FORMAT = 2
+FORMAT = 3
 KEY = 32
 _MAGIC = b"tacit checkpoint\n"
 _LENGTH, _NONCE, _TAG = 4, 12, 16
@@ -112,7 +112,7 @@ def read_header(data: bytes) -> tuple[Header, int]:
         )
     if isinstance(made, int) and made < FORMAT:
         raise BadCheckpoint(
-            f"Expected a checkpoint of format {FORMAT}, got format {made}, whose sums were kept otherwise. Resume it "
+            f"Expected a checkpoint of format {FORMAT}, got format {made}, whose clock ran otherwise. Resume it "
             "with the tacit that wrote it, or start a new learner: its budget adds to what the old one has spent."
         )
     try:

@@ -43,6 +43,9 @@ def pack(learner: Learner) -> bytes:
         "served": learner._served,
         "dropped": learner._dropped,
         "expired": learner._expired,
+        "unfit": learner._unfit,
+        "owed": learner._owed,
+        "closes_after": learner._closes_after,
         "released_at": learner._released_at,
         "copies": learner._copies,
     }
@@ -78,7 +81,9 @@ def unpack(payload: bytes) -> Learner:
     with np.load(io.BytesIO(payload), allow_pickle=False) as file:
         arrays: Arrays = {name: file[name] for name in file.files}
     facts = json.loads(arrays["facts"].tobytes())
-    learner = Learner(_config(facts), seed=facts["seed"], sampler=facts["sampler"])
+    learner = Learner(
+        _config(facts), seed=facts["seed"], sampler=facts["sampler"], closes_after=facts["closes_after"]
+    )
     plan, session = learner._plan, learner._session
     if not same(json.loads(json.dumps(plan.event.to_dict())), facts["event"]) or clock_of(plan) != facts["clock"]:
         raise BadCheckpoint(
@@ -95,6 +100,7 @@ def unpack(payload: bytes) -> Learner:
             learner._people.limit, learner._people.one_per_segment, _below("people", arrays)
         )
     learner._served, learner._dropped, learner._expired = facts["served"], facts["dropped"], facts["expired"]
+    learner._unfit, learner._owed = facts["unfit"], facts["owed"]
     learner._released_at, learner._copies = facts["released_at"], facts["copies"]
     return learner
 

@@ -134,7 +134,7 @@ class JointLinUCB(Policy):
     views: int = option("geometric: how many views can ever be released", 2048)
     window: int | None = option("geometric: learn from the last so many segments only, for drifting worlds", None)
     prior: Prior | None = option("sums of public rows to start from: they cost no privacy", None)
-    strict: bool = option("refuse inputs outside the bounds instead of clipping them", False)
+    strict: bool = option("refuse actions outside the bounds when they are offered, before a decision is made", False)
 
     def __post_init__(self) -> None:
         whole("dim", self.dim)
@@ -588,12 +588,12 @@ def _horizon(config: JointLinUCB) -> int:
 
 def _assumptions(config: JointLinUCB, limit: int) -> tuple[str, ...]:
     """What the guarantee needs, and what it does not."""
-    handling = "refused" if config.strict else "clipped"
+    offered = " (strict: longer actions are refused when they are offered)" if config.strict else ""
     return (
-        f"Inputs with |x| > {config.action_norm:g} or |reward| > {config.reward_bound:g} are {handling} before they "
-        "are summed, so the guarantee needs no assumption on the data.",
-        "Whether and when a row arrives does not depend on what is in it: a reward that never comes is learned as "
-        "a row of zeros, and a reward counts once.",
+        f"Inputs with |x| > {config.action_norm:g} or |reward| > {config.reward_bound:g} are clipped before they "
+        f"are summed{offered}, so the guarantee needs no assumption on the data.",
+        "Releases count decisions: a reward that is late or never comes moves nobody else's row, and a reward counts "
+        "once. Whoever calls `learn` does so once for each choice, whatever came of it.",
         f"At most {limit:,} rounds; then the learner refuses.",
         _unit(config),
     )

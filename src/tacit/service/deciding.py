@@ -182,18 +182,13 @@ class Deciding(Learning):
     # Rewards ------------------------------------------------------------------------------------------------------
 
     def reward(self, identity: str, value: float, now: float) -> str:
-        """What a decision earned. The same reward may come again and counts once; another one is refused."""
+        """What a decision earned. The same reward may come again and counts once; another one is refused. One outside
+        the bounds is clipped, with `strict` too. Whatever is refused here, the clock has counted the decision."""
         self.check_there()
         if not abs(value) <= LARGEST:
             raise BadInput(
                 "Expected value to be a finite number within 1e100 of zero, got another. Nothing was changed."
             ).about("value")
-        if self._strict:
-            bound = self.config.reward_bound
-            if abs(value) > bound:
-                raise OutOfBounds(f"Expected |value| <= {bound:g} (strict), got one above it. Rescale rewards.").about(
-                    "value"
-                )
         number = self.secret.number(identity)
         if number is None and self.shared:  # perhaps of a replica that was started since
             self._follow_starts()

@@ -17,7 +17,6 @@ import numpy as np
 from tacit._types import Floats
 from tacit.core.state import fill
 from tacit.errors import DeploymentFailed, StoreRefused
-from tacit.privacy.scope import Protects
 from tacit.service import chain
 from tacit.service.live import Live
 from tacit.service.sealing import Sealer, Secret
@@ -47,9 +46,7 @@ class Learning(Standing):
         self.people = self.config.person_rounds
         self._one_per_segment = self.config.one_row_per_segment
         self.live = Live(self.config, self.plan, seed=self.asked.seed)
-        # What stands for a row that is not learned: zeros, or where actions are public the action and no reward.
-        public = self.live.list is not None or self.config.protects is Protects.REWARDS
-        self._nothing = None if public else np.zeros(self.live.dim)
+        self._nothing = self.config.zero_row
         self._saved: dict[str, bytes] = {}  # leaves as they are in the store
         self.waits = False  #: for noise that is to be drawn ahead
         self._released = False
