@@ -103,6 +103,9 @@ def _live(config: Any) -> None:
     learner.choose(np.eye(5))
     learner.choose_many(np.eye(5)[None])
     learner.learn(np.eye(5)[0], 0.5, **who)
+    if config.rows_may_come_late:  # a row and its tick apart
+        learner.reward(learner.decide(np.eye(5), **who), 0.5)
+        learner.decide(np.eye(5), **who)
 
 
 def _live_apart(config: Any) -> None:

@@ -592,8 +592,8 @@ def _assumptions(config: JointLinUCB, limit: int) -> tuple[str, ...]:
     return (
         f"Inputs with |x| > {config.action_norm:g} or |reward| > {config.reward_bound:g} are clipped before they "
         f"are summed{offered}, so the guarantee needs no assumption on the data.",
-        "Releases count decisions: a reward that is late or never comes moves nobody else's row, and a reward counts "
-        "once. Whoever calls `learn` does so once for each choice, whatever came of it.",
+        "Releases count decisions: a reward that is late or never comes moves no other row, and a reward counts once. "
+        "A caller of `learn` calls it once for each choice, whatever came of it.",
         f"At most {limit:,} rounds; then the learner refuses.",
         _unit(config),
     )

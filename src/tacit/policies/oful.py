@@ -440,7 +440,8 @@ def _assumptions(config: RenyiOFUL) -> tuple[str, ...]:
     return (
         *scope,
         clipping,
-        "Whether and when a row arrives does not depend on what is in it, and a reward counts once.",
+        "Rows are learned in the order of decisions, whatever came of them, and a reward counts once. A caller of "
+        "`learn` calls it once for each choice.",
         f"At most {config.horizon:,} rounds; then the learner refuses.",
         unit,
     )

@@ -27,7 +27,8 @@ def assumptions(config: LinPriv) -> tuple[str, ...]:
         f"{config.reward_high:g}] are clipped before they are summed, so the guarantee needs no assumption on them.",
         "An action is the context of one arm in that arm's block of features, and zero elsewhere; of anything else the "
         "first block that is not zero counts.",
-        "Whether and when a row arrives does not depend on what is in it, and a reward counts once.",
+        "Rows are learned in the order of decisions, whatever came of them, and a reward counts once. A caller of "
+        "`learn` calls it once for each choice.",
         f"At most {config.horizon:,} rounds; then the learner refuses.",
         unit,
     )
