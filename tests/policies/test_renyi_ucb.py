@@ -264,9 +264,11 @@ def test_decisions_without_a_reward_count_as_zero_and_keep_their_arm():
     learner = tacit.UCB1(arms=2).start()
     decision = learner.decide()
     learner.expire(decision)
+    second = learner.decide()
     assert learner.view.totals.tolist() == [0.0, 0.0]
     assert learner.view.pulls.tolist() == [1, 0]
-    learner.reward(learner.decide(), 1.0)
+    learner.reward(second, 1.0)
+    learner.decide()
     assert learner.view.pulls.tolist() == [1, 1]
 
 

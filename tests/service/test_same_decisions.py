@@ -101,8 +101,10 @@ def test_http_and_python_decide_the_same_also_across_a_restart(service, name):
     arms += over_http(service, name, config, rounds[half:], half)
     assert arms == expected
     found = service.engine.deployments[name].live
-    # The tick of the last decision is made before the next one: Python is ahead by at most that one.
+    # The tick of the last decision is made before the next one.
     service.decide(name, None, body=_one_more(config))
+    person = None if config.person_rounds is None else "another"
+    learner.decide(None if config.fixed_actions is not None else [[0.1, 0.2]], person)
     for ours, theirs in zip(found.view, learner.view, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     for ours, theirs in zip(found.vault, learner._session.vault, strict=True):

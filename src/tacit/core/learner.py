@@ -399,7 +399,8 @@ class Learner:
             self._refuse_moved()
         limit = self._limit
         if limit is not None and self._session.vault.counters.item(ROWS) + self._owed >= limit:
-            raise HorizonSpent(f"All {limit:,} rows are learned, or kept for decisions; {self._plan.limit_hint}")
+            kept = ", or kept for decisions" if self._owed else ""
+            raise HorizonSpent(f"All {limit:,} rows are learned{kept}; {self._plan.limit_hint}")
 
     def _token(self, person: object) -> bytes | None:
         if self._people is not None:
