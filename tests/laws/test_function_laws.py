@@ -12,7 +12,7 @@ import pytest
 import tacit
 from tacit.errors import BadInput, BudgetSpent, HorizonSpent, VaultSealed
 from tacit.policies.catalogue import CATALOGUE, FUNCTIONS
-from tacit.privacy.accountant import price
+from tacit.privacy.accountant import price, theorem_for
 
 EXAMPLES = [config for kind in FUNCTIONS.values() for config in kind.examples()]
 PRIVATE = [config for config in EXAMPLES if config.guarantee.private]
@@ -66,9 +66,45 @@ def test_a_policy_says_of_itself_what_its_guarantee_says(config):
 
 
 def test_accounted_cost_never_exceeds_the_promise(private_config):
-    assert private_config.promise.kept(private_config.guarantee)
-    assert private_config.guarantee.mu == price(private_config.plan().event)
+    plan = private_config.plan()
+    assert private_config.promise.kept(plan.guarantee)
     assert private_config.card().keeps_its_claim
+    assert plan.paths
+    for path in plan.paths:
+        assert private_config.promise.kept(path.guarantee)
+        if path.event is None:
+            assert path.guarantee == plan.guarantee
+        elif path.guarantee.mu is None:
+            assert path.guarantee.theorem == theorem_for(path.event)
+        else:
+            assert 0.9999 * path.guarantee.mu <= price(path.event) <= path.guarantee.mu, (
+                "a ledger may let a little more"
+            )
+
+
+def test_what_a_card_says_of_all_paths_is_true_of_each(private_config):
+    card = private_config.card()
+    for path in card.paths:
+        assert path.guarantee.power(0.05) <= card.guarantee.power(0.05) * (1 + 1e-12)
+        for delta in card.deltas:
+            assert path.guarantee.epsilon_at(delta) <= card.guarantee.epsilon_at(delta) * (1 + 1e-12)
+
+
+def test_what_was_spent_stays_within_what_the_card_of_the_learner_says(private_config):
+    learner = taught(private_config)
+    before = learner.guarantee
+    if getattr(private_config, "form", "features") == "exact":
+        learner.predict_once(one_context(private_config), private_config.epsilon)
+    else:
+        learner.release_function()
+    card = learner.card()
+    assert card.guarantee == learner.guarantee
+    assert len(card.paths) == 1
+    assert private_config.promise.kept(card.guarantee)
+    assert card.guarantee.power(0.05) <= before.power(0.05) * (1 + 1e-12)
+    if card.spent is not None:
+        assert len(card.spent.events) == 1
+        assert card.spent.epsilon <= private_config.epsilon
 
 
 def test_a_policy_without_privacy_says_so(config):

@@ -165,7 +165,7 @@ def test_without_clipping_leverage_the_bound_is_broken():
 
 
 def test_the_noise_of_a_function_is_drawn_once_and_has_its_scale():
-    operator, event = CONFIG.public.operator, CONFIG.plan().event
+    operator, event = CONFIG.public.operator, CONFIG.plan().events[0]
     draws = []
     for seed in range(40):
         learner = taught(seed=seed)

@@ -229,7 +229,7 @@ def test_json_round_trips_without_nan_or_infinity(card):
 
 def test_json_carries_what_a_privacy_officer_asks_for():
     facts = exact().to_dict()
-    assert facts["schema"] == "tacit-card-1"
+    assert facts["schema"] == "tacit-card-2"
     assert facts["version"] == __version__
     assert facts["contribution_bound"] == 1
     assert facts["what"] == ["correlated Gaussian noise on prefix sums (buffered linear Toeplitz)"]

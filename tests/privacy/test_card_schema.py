@@ -61,7 +61,7 @@ def without(name: str) -> dict:
 def test_the_schema_is_a_schema_and_closed():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["additionalProperties"] is False
-    assert SCHEMA["$id"] == SCHEMA["properties"]["schema"]["const"] == "tacit-card-1"
+    assert SCHEMA["$id"] == SCHEMA["properties"]["schema"]["const"] == "tacit-card-2"
 
 
 def test_every_card_of_the_catalogue_keeps_the_schema_and_can_be_read_back(cards):
@@ -86,7 +86,7 @@ def test_seeded_and_audited_cards_keep_the_schema_too(cards):
 AUDIT = joint()["audit"]
 BROKEN = {
     "without a schema": without("schema"),
-    "of another schema": joint(schema="tacit-card-2"),
+    "of another schema": joint(schema="tacit-card-1"),
     "without who is protected from whom": without("protected_from"),
     "with an unknown key": joint(colour="green"),
     "with a negative mu": joint(mu=-1.0),

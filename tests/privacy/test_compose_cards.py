@@ -234,7 +234,7 @@ def test_a_claim_that_is_not_kept_is_counted_at_what_it_gives_and_said_loudly():
         (replace(gaussian(0.3), guarantee=gaussian(0.3).guarantee.with_seed()), "which is seeded"),
         (audited(gaussian(0.3), "violated"), "promises that no audit has refuted.*VIOLATED"),
         ({**gaussian(0.3).to_dict(), "mu": 0.1}, "The card was edited"),
-        ({"policy": "linucb"}, "schema='tacit-card-1'"),
+        ({"policy": "linucb"}, "schema='tacit-card-2'"),
         (3, "got a int"),
     ],
 )

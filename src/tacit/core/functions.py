@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -20,9 +20,10 @@ from tacit._types import Floats, Ints
 from tacit._validate import one_of
 from tacit.core.settings import SAMPLERS, Declared, Settings
 from tacit.errors import NoSecureSampler, VaultSealed
-from tacit.privacy.card import Card
+from tacit.privacy.card import Card, SpendingPath
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger import Bill
 from tacit.privacy.promise import AnyPromise
 from tacit.privacy.scope import Protects, Trust
 
@@ -34,12 +35,26 @@ if TYPE_CHECKING:
 class FunctionPlan:
     """What follows from a configuration before anyone comes. Nothing in it depends on data."""
 
-    event: Event  #: what is released when the whole promise is spent on one function
-    guarantee: Guarantee
+    paths: tuple[SpendingPath, ...]  #: the ways in which the promise can be spent
+    guarantee: Guarantee  #: of everything that is ever released, whichever way is taken
     noise_scale: float | None = None
     noise_scales: Mapping[str, float] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    events: tuple[Event, ...] = ()  #: what may be released; left out, those of the paths
+
+    def __post_init__(self) -> None:
+        if not self.events:
+            found = tuple(path.event for path in self.paths if path.event is not None)
+            object.__setattr__(self, "events", found)
+
+    def left(self, *names: str) -> FunctionPlan:
+        """What is left of the plan when only these paths are open: of a single one, its own guarantee and event."""
+        paths = tuple(path for path in self.paths if path.name in names)
+        if len(paths) == 1:
+            return replace(self, paths=paths, guarantee=paths[0].guarantee, events=())
+        return replace(self, paths=paths)
 
 
 class FunctionAsked(Declared):
@@ -105,7 +120,7 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What this configuration gives to whoever it learns from, once all of its promise is spent."""
+        """What this configuration gives to those it learns from, once all of its promise is spent in any way."""
         return self.plan().guarantee
 
     def sampler(self) -> str:
@@ -122,16 +137,25 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
 
     def card(self, *, seeded: bool = False, sampler: str | None = None) -> Card:
         """What a privacy officer reads before signing."""
-        sampler = self.sampler() if sampler is None else sampler
-        plan = self.planned(sampler)
+        sampler = ("double" if seeded else self.sampler()) if sampler is None else sampler
+        return self.card_of(self.planned(sampler), seeded=seeded, sampler=sampler)
+
+    def card_of(
+        self, plan: FunctionPlan, *, seeded: bool = False, spent: Bill | None = None, sampler: str | None = None
+    ) -> Card:
+        """The card of this plan, or of what is left of it once something was spent."""
+        sampler = ("double" if seeded else self.sampler()) if sampler is None else sampler
+        paths = tuple(replace(one, guarantee=one.guarantee.with_seed()) for one in plan.paths) if seeded else plan.paths
         return Card(
             policy=self.slug,
             calibration=self.calibrated,
             guarantee=plan.guarantee.with_seed() if seeded else plan.guarantee,
+            paths=paths,
+            spent=spent,
             claimed=self.promise,
             noise_scale=plan.noise_scale,
             noise_scales=plan.noise_scales,
-            events=(plan.event,),
+            events=plan.events,
             settings={**self.to_dict(), "sampler": sampler},
             assumptions=plan.assumptions,
             notes=plan.notes,

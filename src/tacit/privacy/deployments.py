@@ -1,9 +1,9 @@
 """The same people in several deployments: what all of them together cost.
 
-Each deployment has its card; their noises are independent. Everything one card says is one of two things. A Gaussian
-curve has a μ, and μ² adds up. A point (ε, δ), by a theorem or of pure DP, is no worse than randomised response that
-tells everything with probability δ (Kairouz, Oh and Viswanath 2017), so its loss is ±ε or infinite. The product of both
-has the curve
+Each deployment has its card; their noises are independent. What a card says of everything that is released, whichever
+way it is asked for, is one of two things. A Gaussian curve has a μ, and μ² adds up. A point (ε, δ), by a theorem or of
+pure DP, is no worse than randomised response that tells everything with probability δ (Kairouz, Oh and Viswanath 2017),
+so its loss is ±ε or infinite. The product of both has the curve
 
     δ(ε) = 1 − Π(1 − δ_i)·(1 − Σ_s P(s)·δ_μ(ε − Σ_i s_i ε_i)),   s_i = ±1 with probability 1/(1 + e^{∓ε_i})
 
@@ -305,6 +305,17 @@ def _notes(cards: tuple[Card, ...]) -> list[str]:
             )
         if card.audit is not None and card.audit.verdict == VIOLATED:
             notes.append(f"WARNING, card {number} ({card.policy}): an audit found its claim VIOLATED.")
+    several = [str(number) for number, card in enumerate(cards, 1) if len(card.paths) > 1]
+    if several:
+        notes.append(
+            f"Where there are several ways of asking (card {', '.join(several)}), what every way keeps is counted. "
+            "Once something was released, the card of the learner at work may say more."
+        )
+    if any(card.spent is not None and card.spent.events for card in cards):
+        notes.append(
+            "A learner at work counts by the way it was first asked in, which must not have been chosen by what "
+            "another deployment released."
+        )
     partial = [card.policy for card in cards if card.guarantee.protects is Protects.REWARDS]
     if 0 < len(partial) < len(cards):
         notes.append(f"Contexts are public in {', '.join(partial)}, so the sum is about rewards only.")

@@ -19,14 +19,15 @@ argument, and `tests/privacy/test_ledger.py` the twin that looks first.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from threading import Lock
 from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias
 
-from tacit._validate import one_of
+from tacit._validate import at_least, one_of
 from tacit.errors import BadInput, BudgetSpent, PrivacyRefusal
 from tacit.privacy import gdp
 from tacit.privacy.accountant import theorem_for
@@ -70,6 +71,42 @@ class Left:
 
 
 @dataclass(frozen=True)
+class Bill:
+    """What has been spent so far, and what is left: for the card of a learner at work."""
+
+    events: tuple[str, ...]  #: in sentences, each once
+    epsilon: float | None  #: of all of them at `delta`, priced as if they had been planned
+    delta: float | None
+    left: Left
+
+    def __post_init__(self) -> None:
+        if isinstance(self.events, str) or not all(isinstance(line, str) for line in self.events):
+            raise BadInput(f"Expected events to be a list of sentences, got events={self.events!r}.")
+        object.__setattr__(self, "events", tuple(self.events))
+        amounts = {"epsilon": self.epsilon, "left.epsilon": self.left.epsilon, "left.mu": self.left.mu}
+        for name, amount in amounts.items():
+            if amount is not None:
+                at_least(name, amount, 0)
+
+    @property
+    def lines(self) -> list[str]:
+        """The bill in sentences."""
+        cost = "nothing"
+        if self.events and self.epsilon is not None and self.delta is not None:
+            cost = f"epsilon <= {round_up(self.epsilon, 4)} at delta = {short_delta(self.delta)}"
+        return [f"Spent so far: {cost}. Left: {self.left}.", *self.events]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for standard JSON."""
+        return {
+            "events": list(self.events),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "left": {"epsilon": self.left.epsilon, "mu": self.left.mu},
+        }
+
+
+@dataclass(frozen=True)
 class _Way:
     """One way of adding up: how much of it an event costs, how much there is, and what fits into the rest."""
 
@@ -89,6 +126,7 @@ class _Spent:
     events: tuple[Event, ...]
     totals: dict[str, Amount]
     composition: Composition | None
+    ways: tuple[str, ...]  # that were open after the first event that cost something; all before it
 
     @property
     def nothing(self) -> bool:
@@ -131,7 +169,8 @@ class Ledger:
         self._promise = promise
         self._ways = _ways(promise)
         self._scope = (trust, protects, Neighbours.REPLACE_ONE, Unit.round() if unit is None else unit)
-        self._spent = _Spent((), dict.fromkeys((*_REPORTED, *self._ways), Fraction(0)), composition)
+        self._spent = _Spent((), dict.fromkeys((*_REPORTED, *self._ways), Fraction(0)), composition, ())
+        self._spent = replace(self._spent, ways=tuple(self._open(composition)))
         self._lock = Lock()
         _ = self.guarantee  # a scope that cannot be is refused now, and not after something was spent
 
@@ -149,6 +188,25 @@ class Ledger:
         """How (ε, δ) is added up: "curve" or "concentrated"; None before the first event, and for other promises."""
         return self._spent.composition
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways of adding up of which one holds for everything that is ever spent here.
+
+        The first event that costs anything is chosen before anything is seen, and a total that it brings above its
+        limit stays there. So what one way alone is left for is as good as planned: "curve" has the promise's μ, and
+        "pure" its ε at δ = 0. Of several it may depend on the data which one holds: then there is the promise only.
+        """
+        return self._spent.ways
+
+    @property
+    def bill(self) -> Bill:
+        """What has been spent and what is left, for a card."""
+        spent = self._spent
+        guarantee = self._guarantee(spent)
+        counts = Counter(event.describe() for event in spent.events)
+        events = tuple(line if count == 1 else f"{line} So often: {count:,}." for line, count in counts.items())
+        return Bill(events, finite_or_none(guarantee.epsilon), guarantee.delta, self._left(spent))
+
     def spend(self, event: Event) -> None:
         """Take the cost of `event` from the budget, before it is released.
 
@@ -159,8 +217,12 @@ class Ledger:
         with self._lock:
             before = self._spent
             totals = {name: total + self._amount(name, added) for name, total in before.totals.items()}
-            composition = before.composition if totals == before.totals else self._admitted(before, totals)
-            self._spent = _Spent((*before.events, event), totals, composition)
+            composition, ways = before.composition, before.ways
+            if totals != before.totals:
+                composition = self._admitted(before, totals)
+            if before.nothing and totals != before.totals:
+                ways = tuple(name for name, way in self._open(composition).items() if way.fits(totals[name]))
+            self._spent = _Spent((*before.events, event), totals, composition, ways)
 
     @property
     def left(self) -> Left:

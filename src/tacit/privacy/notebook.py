@@ -43,7 +43,11 @@ def card_html(card: Card) -> str:
         under=f"{card.calibration} calibration",
         warnings=[*warnings(card), *([] if broken is None else [broken])],
         headline=headline(card.guarantee, card.delta),
-        rows=[*rows, *((f"noise {name}", value) for name, value in noise_rows(card))],
+        rows=[
+            *rows,
+            *((path.name, f"{path.price}; {path.detected}") for path in card.paths if card.guarantee.private),
+            *((f"noise {name}", value) for name, value in noise_rows(card)),
+        ],
         notes=[card.protected_from, card.in_words or ""] if card.guarantee.private else [],
         folded=[("the whole card", text_of(card))],
     )

@@ -14,6 +14,7 @@ from tacit.privacy.card.text import (
     audit_lines,
     broken_claim,
     noise_rows,
+    path_lines,
     price_note,
     price_table,
     promise_rows,
@@ -123,6 +124,8 @@ def _sections(card: Card) -> list[str]:
     return [
         _section("Promise", _table(promise_rows(card)) + _published(card)),
         _section("Price", _price(card)),
+        _section("Ways of asking", _list(path_lines(card))),
+        _section("Spent", "" if card.spent is None else _list(card.spent.lines)),
         _section("Noise", noise),
         _section("Adaptivity", f"<p>{escape(card.adaptivity)}</p>"),
         *stated,

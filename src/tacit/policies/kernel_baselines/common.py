@@ -6,9 +6,13 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from tacit.core.functions import FunctionPlan
 from tacit.kernels import Box
 from tacit.policies.usca.records import Domain
 from tacit.policies.usca.shared import KernelPolicy
+from tacit.privacy.card import SpendingPath
+from tacit.privacy.event import ExactRelease
+from tacit.privacy.guarantee import Guarantee
 
 _WAYS_TO_BOUND = ("reward_bound", "reward_low", "function_bound")
 
@@ -47,3 +51,11 @@ class Unprotected(Baseline):
     def in_units(self, value: float) -> float:
         """A number in units of B, or as it is without a bound."""
         return value * self.reward_reach if math.isfinite(self.reward_reach) else value
+
+
+def open_plan(what: str) -> FunctionPlan:
+    """The plan of a baseline that promises nothing, and releases this."""
+    path = SpendingPath(
+        "function", "A function (release_function), without noise", Guarantee.none(), ExactRelease(what)
+    )
+    return FunctionPlan(paths=(path,), guarantee=path.guarantee)

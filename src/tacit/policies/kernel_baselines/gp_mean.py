@@ -10,11 +10,10 @@ from tacit._validate import positive, whole
 from tacit.core.functions import FunctionPlan
 from tacit.core.settings import option
 from tacit.kernels import Matern, SquaredExponential
-from tacit.policies.kernel_baselines.common import Unprotected
+from tacit.policies.kernel_baselines.common import Unprotected, open_plan
 from tacit.policies.kernel_baselines.learner import BaselineLearner, refuse_budget
 from tacit.policies.kernel_baselines.moments import Moments
 from tacit.policies.usca.function import FeatureFunction
-from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
 
@@ -60,9 +59,7 @@ class GPMean(Unprotected):
         )
 
     def plan(self) -> FunctionPlan:
-        return FunctionPlan(
-            event=ExactRelease("a function computed from everybody's exact records"), guarantee=Guarantee.none()
-        )
+        return open_plan("a function computed from everybody's exact records")
 
     def start(self, *, seed: int | None = None) -> GPMeanLearner:
         return GPMeanLearner(self, seed=None if seed is None else whole("seed", seed, low=0))

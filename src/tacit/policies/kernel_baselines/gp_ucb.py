@@ -14,12 +14,11 @@ from tacit._validate import positive, whole
 from tacit.core.functions import FunctionPlan
 from tacit.core.settings import option
 from tacit.kernels import Matern, SquaredExponential
-from tacit.policies.kernel_baselines.common import Unprotected
+from tacit.policies.kernel_baselines.common import Unprotected, open_plan
 from tacit.policies.kernel_baselines.gp_mean import NOTHING_TO_SPEND
 from tacit.policies.kernel_baselines.learner import BaselineLearner, refuse_budget
 from tacit.policies.kernel_baselines.moments import Posterior
 from tacit.policies.usca.function import FeatureFunction
-from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
 
@@ -86,10 +85,7 @@ class GPUCB(Unprotected):
         return self.in_units(math.sqrt(beta))
 
     def plan(self) -> FunctionPlan:
-        return FunctionPlan(
-            event=ExactRelease("choices and a function computed from everybody's exact records"),
-            guarantee=Guarantee.none(),
-        )
+        return open_plan("choices and a function computed from everybody's exact records")
 
     def start(self, *, seed: int | None = None) -> GPUCBLearner:
         return GPUCBLearner(self, seed=None if seed is None else whole("seed", seed, low=0))

@@ -24,10 +24,12 @@ from tacit.policies.kernel_baselines.learner import BaselineLearner
 from tacit.policies.kernel_baselines.moments import Moments, solved_ridge
 from tacit.policies.usca.function import FeatureFunction
 from tacit.privacy.calibrate import calibrate
+from tacit.privacy.card import SpendingPath
 from tacit.privacy.event import GaussianEvent
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger import Ledger, Left
+from tacit.privacy.ledger import Bill, Ledger, Left
 from tacit.privacy.promise import Promise
+from tacit.privacy.scope import Neighbours
 
 if TYPE_CHECKING:
     from tacit.policies.kernel_baselines.feature_linucb import FeatureLinUCB
@@ -54,10 +56,12 @@ def noise_bound(config: FeatureLinUCB, scale: float) -> float:
 
 def plan_of(config: FeatureLinUCB) -> FunctionPlan:
     """The plan of a single release."""
-    event = event_for(config, config.promise)
+    event, promise = event_for(config, config.promise), config.promise
+    # All that the ledger lets pass: in parts a little more than in one calibrated release.
+    guarantee = Guarantee(config.trust, config.protects, Neighbours.REPLACE_ONE, config.unit, promise.mu, promise.delta)
     return FunctionPlan(
-        event=event,
-        guarantee=_priced(config, event, config.delta),
+        paths=(SpendingPath("function", words.FUNCTION, guarantee, event),),
+        guarantee=guarantee,
         noise_scale=event.scale,
         noise_scales={"regulariser": max(config.shift * noise_bound(config, event.scale), config.tau)},
         assumptions=words.ASSUMPTIONS,
@@ -83,6 +87,9 @@ class OneShotLearner(BaselineLearner):
     def left(self) -> Left:
         """What can still be spent on a function."""
         return self._ledger.left
+
+    def _bill(self) -> Bill:
+        return self._ledger.bill
 
     def _absorb(self, points: Floats, rewards: Floats) -> None:
         self._moments.add(points, rewards / self._domain.reach)

@@ -16,6 +16,7 @@ from tacit.policies.kernel_baselines import words
 from tacit.policies.kernel_baselines.learner import BaselineLearner, refuse_budget
 from tacit.policies.kernel_baselines.moments import unit_rows
 from tacit.policies.usca.function import FeatureFunction
+from tacit.privacy.card import SpendingPath
 from tacit.privacy.event.fact import counted
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def plan_of(config: FeatureLinUCB) -> FunctionPlan:
     times = linear.params.schedule.times
     made = int((times <= config.records).sum())
     return FunctionPlan(
-        event=linear.event,
+        paths=(SpendingPath("views", words.VIEWS, linear.guarantee, linear.event),),
         guarantee=linear.guarantee,
         noise_scale=linear.noise_scale,
         noise_scales=linear.noise_scales,

@@ -21,11 +21,14 @@ from tacit.policies.usca.learner import USCALearner
 from tacit.policies.usca.public import Public, public_of
 from tacit.policies.usca.shared import KernelPolicy
 from tacit.policies.usca.tuning import tuned_tau
+from tacit.privacy.accountant import theorem_for
 from tacit.privacy.calibrate import calibrate
-from tacit.privacy.event import GaussianEvent
+from tacit.privacy.card import SpendingPath
+from tacit.privacy.event import ExponentialEvent, GaussianEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.promise import Promise
-from tacit.privacy.scope import Protects, Trust, Unit
+from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
+from tacit.privacy.theorem import Theorem
 
 __all__ = ["USCA", "FeatureFunction", "USCALearner"]
 
@@ -44,8 +47,9 @@ class USCA(KernelPolicy):
     or by `predict_once`, one draw of the exponential mechanism for one context.
 
     Formal guarantee: (ε, δ)-joint DP for one replaced record, context and reward, of everything that is ever released;
-    a ledger refuses what would exceed it. It holds for every finite input. The answer to a query may depend on the
-    query's own context, which is not protected from its own answer.
+    a ledger refuses what would exceed it. It holds for every finite input. Beyond that point, μ-GDP holds where a
+    function is released first and ε-DP where draws alone add up to ε at most: the card has each. The answer to a query
+    may depend on the query's own context, which is not protected from its own answer.
 
     `form="exact"` is the published Gram form, an oracle for up to 1,000 records. `calibration="published"` is the
     paper's exponential mechanism, with a certified supremum of σ² and no clipping of leverage.
@@ -135,24 +139,40 @@ class USCA(KernelPolicy):
         return GaussianEvent(calibrate(promise, lambda scale: GaussianEvent(scale, moved)), moved)
 
     def plan(self) -> FunctionPlan:
-        event = self.function_event(self.promise)
-        notes = [words.ONCE]
+        function = None if self.form == "exact" else self.function_event(self.promise)
+        notes = [] if function is None else [words.ONCE]
         if self.tau is None:
             notes.append(words.HEURISTIC_TAU)
         elif self.tau == "tuned":
             notes.append(words.TUNED_TAU)
         if self.calibration == "published":
             notes.append(words.PUBLISHED)
+        if function is not None:
+            notes.append(words.CONTINUOUS)
+        paths = self._paths(function)
         return FunctionPlan(
-            event=event,
-            guarantee=Guarantee.priced(
-                event, trust=self.trust, protects=self.protects, unit=self.unit, delta=self.delta
-            ),
-            noise_scale=event.scale,
+            paths=paths,
+            guarantee=paths[-1].guarantee,
+            noise_scale=None if function is None else function.scale,
             noise_scales={"leverage S": self.public.leverage, "tau": self.regulariser},
             assumptions=words.ASSUMPTIONS,
-            notes=(*notes, words.CONTINUOUS),
+            notes=tuple(notes),
         )
+
+    def _paths(self, function: GaussianEvent | None) -> tuple[SpendingPath, ...]:
+        """What the ledger lets pass, by what was asked for first. The last covers all the others."""
+        promise = self.promise
+        scope = (self.trust, self.protects, Neighbours.REPLACE_ONE, self.unit)
+        curve = Guarantee(*scope, promise.mu, promise.delta)
+        draw = ExponentialEvent(promise.epsilon)
+        pure = Guarantee(*scope, None, None, theorem=theorem_for(draw))
+        point = Theorem(promise.epsilon, promise.delta, words.LEDGER)
+        draws = SpendingPath("draws", words.DRAWS.format(epsilon=promise.epsilon), pure, draw)
+        asked = words.MANY_DRAWS if function is None else words.MIXED
+        mixed = SpendingPath("mixed", asked, Guarantee(*scope, None, None, theorem=point))
+        if function is None:
+            return (draws, mixed)
+        return (SpendingPath("function", words.FUNCTION, curve, function), draws, mixed)
 
     def start(self, *, seed: int | None = None) -> USCALearner:
         return USCALearner(self, seed=seed)

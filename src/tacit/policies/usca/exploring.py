@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tacit._types import Floats
 from tacit._validate import real
-from tacit.core.functions import FunctionLearner
+from tacit.core.functions import FunctionLearner, FunctionPlan
 from tacit.core.learner import POLICY
 from tacit.errors import BadInput, HorizonSpent
 from tacit.noise.plain import Numbers
@@ -19,6 +19,7 @@ from tacit.policies.usca.records import Domain, records_of
 from tacit.policies.usca.shared import KernelPolicy
 from tacit.privacy.card import Card
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger import Bill
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,13 +48,21 @@ class ExploringLearner(FunctionLearner):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to whoever it learns from, for all that will ever be released."""
-        found = self._settings.guarantee
+        """What is promised to those it learns from, for all that has been and will ever be released."""
+        found = self._plan().guarantee
         return found.with_seed() if self._numbers.seeded else found
 
     def card(self) -> Card:
-        """The privacy card of this learner."""
-        return self._settings.card(seeded=self._numbers.seeded)
+        """The privacy card of this learner: what has been spent, what is left, and which ways of asking are open."""
+        return self._settings.card_of(self._plan(), seeded=self._numbers.seeded, spent=self._bill())
+
+    def _plan(self) -> FunctionPlan:
+        """The plan, or what is left of it."""
+        return self._settings.plan()
+
+    def _bill(self) -> Bill | None:
+        """What has been spent, where asking spends."""
+        return None
 
     def diagnostics(self) -> FunctionDiagnostics:
         """Counts for the operator's eyes only: they come from the vault and are not private."""

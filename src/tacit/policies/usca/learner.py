@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats
 from tacit._validate import positive
+from tacit.core.functions import FunctionPlan
 from tacit.errors import BadInput, BudgetSpent
 from tacit.mechanisms.exponential import (
     diameter,
@@ -24,7 +26,7 @@ from tacit.policies.usca.function import FeatureFunction, as_actions, as_context
 from tacit.policies.usca.records import Domain
 from tacit.privacy.event import ExponentialEvent, GaussianEvent
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger import Bill, Ledger, Left
 from tacit.privacy.promise import Promise
 
 if TYPE_CHECKING:
@@ -60,9 +62,22 @@ class USCALearner(ExploringLearner):
         return self._ledger.guarantee
 
     @property
-    def left(self) -> Any:
+    def left(self) -> Left:
         """What can still be spent: on one function, or on one draw."""
         return self._ledger.left
+
+    def _plan(self) -> FunctionPlan:
+        plan = self._config.plan()
+        match self._ledger.ways:
+            case ("curve",):
+                return plan.left("function")
+            case ("pure",):
+                return replace(plan.left("draws"), noise_scale=None)
+        # All paths before the first event; after it a function is not the first any more.
+        return plan.left("draws", "mixed") if self._ledger.events else plan
+
+    def _bill(self) -> Bill:
+        return self._ledger.bill
 
     def _released(self) -> int:
         return len(self._ledger.events)

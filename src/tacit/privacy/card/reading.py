@@ -14,8 +14,10 @@ from typing import Any
 
 from tacit.errors import BadInput
 from tacit.privacy.audited import Audited
+from tacit.privacy.card.paths import SpendingPath
 from tacit.privacy.card.record import SCHEMA, Card
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger import Bill, Left
 from tacit.privacy.promise import AnyPromise, ConcentratedPromise, Promise, PurePromise, RenyiPromise
 from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
 from tacit.privacy.theorem import Theorem
@@ -37,6 +39,7 @@ _DERIVED = (
     "epsilon_at",
     "contribution_bound",
     "published",
+    "paths",
     "audit_differences",
     "not_covered",
     "warning",
@@ -66,7 +69,7 @@ def read(facts: Mapping[str, Any]) -> Card:
     card = Card(
         policy=facts["policy"],
         calibration=facts["calibration"],
-        guarantee=_guarantee(facts),
+        guarantee=_guarantee(facts, facts.get("by_theorem")),
         claimed=_claimed(facts["claimed"]),
         noise_scale=facts["noise_scale"],
         noise_scales=facts["noise_scales"],
@@ -78,6 +81,8 @@ def read(facts: Mapping[str, Any]) -> Card:
         audit=None if facts["audit"] is None else Audited.from_dict(facts["audit"]),
         version=facts["version"],
         excluded=facts["not_covered"],  # what follows from the rest of the card is not listed twice
+        paths=tuple(_path(stated, facts) for stated in _objects("paths", facts["paths"], _PATH)),
+        spent=None if facts["spent"] is None else _bill(facts["spent"]),
     )
     again = card.to_dict()
     for name in _DERIVED:
@@ -98,8 +103,7 @@ def _check_keys(facts: Mapping[str, Any]) -> None:
         raise BadInput(f"Expected the facts of a card, got one without {missing} and with {unknown}.")
 
 
-def _guarantee(facts: Mapping[str, Any]) -> Guarantee:
-    stated = facts.get("by_theorem")
+def _guarantee(facts: Mapping[str, Any], stated: object) -> Guarantee:
     theorem = None if stated is None else _theorem(stated)
     mu = math.inf if theorem is None and facts["mu"] is None else facts["mu"]
     if facts["trust"] == Trust.NONE:
@@ -114,6 +118,30 @@ def _guarantee(facts: Mapping[str, Any]) -> Guarantee:
         facts["seeded"],
         theorem,
     )
+
+
+_PATH = {"path", "asked", "epsilon", "delta", "mu", "epsilon_at", "in_words", "by_theorem"}
+
+
+def _path(stated: Mapping[str, Any], facts: Mapping[str, Any]) -> SpendingPath:
+    """The path; whom it protects, and from whom, stands on the card."""
+    own = {**facts, "mu": stated["mu"], "delta": stated["delta"]}
+    return SpendingPath(stated["path"], stated["asked"], _guarantee(own, stated["by_theorem"]))
+
+
+def _bill(stated: object) -> Bill:
+    (found,) = _objects("spent", [stated], {"events", "epsilon", "delta", "left"})
+    (left,) = _objects("left", [found["left"]], {"epsilon", "mu"})
+    return Bill(found["events"], found["epsilon"], found["delta"], Left(left["epsilon"], left["mu"]))
+
+
+def _objects(name: str, stated: object, keys: set[str]) -> list[Mapping[str, Any]]:
+    """A list of objects with just these keys."""
+    listed = stated if isinstance(stated, list | tuple) else [stated]
+    for one in listed:
+        if not isinstance(one, Mapping) or set(one) != keys:
+            raise BadInput(f"Expected {name} with {sorted(keys)}, got {one!r}.")
+    return list(listed)
 
 
 def _word(name: str, value: object, kind: Any) -> Any:

@@ -13,14 +13,15 @@ from tacit._version import __version__
 from tacit.errors import BadInput
 from tacit.privacy.audited import Audited, Difference
 from tacit.privacy.card import words
+from tacit.privacy.card.paths import SpendingPath, check_paths
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import SEEDED, Guarantee, finite_or_none
+from tacit.privacy.ledger import Bill
 from tacit.privacy.promise import AnyPromise
 from tacit.privacy.scope import Trust
 
-SCHEMA = "tacit-card-1"
+SCHEMA = "tacit-card-2"
 DELTAS = (1e-3, 1e-5, 1e-6, 1e-9)
-FALSE_ALARM = 0.05
 
 NOT_COVERED = (
     "Timing: how long a decision takes, and when people come.",
@@ -35,7 +36,8 @@ class Card:
 
     μ and the true ε are always derived from the guarantee, so the card cannot disagree with it. `claimed` is what was
     asked for or what a publication states; where the two differ, the true value is printed first. `events` are events,
-    whose mechanisms are then named, or sentences about them.
+    whose mechanisms are then named, or sentences about them. Where there are several ways of asking, `paths` has what
+    each costs, and a guarantee that one of them breaks is refused.
     """
 
     policy: str
@@ -52,6 +54,8 @@ class Card:
     audit: Audited | None = None
     version: str = __version__  #: of the program that made the card
     excluded: tuple[str, ...] = ()  #: what is not covered of whatever the policy is put to work in, such as a service
+    paths: tuple[SpendingPath, ...] = ()  #: ways of asking; `guarantee` holds whichever is taken
+    spent: Bill | None = None  #: of a learner at work that spends when it is asked
 
     def __post_init__(self) -> None:
         for name, kind in (("policy", str), ("calibration", str), ("guarantee", Guarantee), ("version", str)):
@@ -80,6 +84,7 @@ class Card:
         object.__setattr__(self, "excluded", tuple(one for one in self.excluded if one not in own))
         if self.audit is not None:
             self._check_audit(self.audit)
+        check_paths(self.paths, self.guarantee, self.deltas)
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -134,7 +139,7 @@ class Card:
     @property
     def in_words(self) -> str | None:
         """The promise as what an attacker can do; None without privacy."""
-        return words.detection(self.guarantee, FALSE_ALARM) if self.guarantee.private else None
+        return words.detection(self.guarantee) if self.guarantee.private else None
 
     @property
     def adaptivity(self) -> str:
@@ -191,6 +196,8 @@ class Card:
                 {"delta": delta, "epsilon": finite_or_none(guarantee.epsilon_at(delta))} for delta in self.deltas
             ],
             "published": None if self.published is None else self.published.to_dict(),
+            "paths": [path.to_dict(self.deltas) for path in self.paths],
+            "spent": None if self.spent is None else self.spent.to_dict(),
             "trust": guarantee.trust.value,
             "protects": guarantee.protects.value,
             "protected_from": self.protected_from,

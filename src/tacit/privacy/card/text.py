@@ -53,6 +53,8 @@ def sections(card: Card) -> list[tuple[str, list[str]]]:
         found += [
             ("In words", [card.protected_from, card.in_words or ""]),
             ("Price", _price(card)),
+            ("Ways of asking", bullets(path_lines(card))),
+            ("Spent", [] if card.spent is None else bullets(card.spent.lines)),
         ]
     found.append(("Noise", _noise(card)))
     if card.guarantee.private:
@@ -104,7 +106,14 @@ def price_note(card: Card) -> str | None:
         return None
     if theorem.delta == 0:
         return "Pure DP: the same epsilon at every delta."
+    if len(card.paths) > 1:
+        return "One point, which every way of asking keeps; single ways, below, have more than that."
     return "The theorem gives one point and no curve: mu, rho and the true epsilon are not known."
+
+
+def path_lines(card: Card) -> list[str]:
+    """What each way of asking costs. What stands above them holds for all."""
+    return [path.text for path in card.paths]
 
 
 def noise_rows(card: Card) -> list[tuple[str, str]]:

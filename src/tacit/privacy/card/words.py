@@ -32,6 +32,9 @@ from tacit.privacy.guarantee import Guarantee, finite_or_none, round_up, short_d
 from tacit.privacy.promise import AnyPromise
 from tacit.privacy.scope import Protects, Trust, Unit
 
+FALSE_ALARM = 0.05
+"""The rate of false alarms at which it is said what an attacker can do."""
+
 COUNTS = "binomial noise on sums of whole numbers"
 EXACT = "exact, in whole steps"
 
@@ -153,7 +156,7 @@ def contribution(unit: Unit) -> str:
     return f"at most {unit.rounds} round{'s' if unit.rounds > 1 else ''} of a person, counted"
 
 
-def detection(guarantee: Guarantee, false_alarm: float) -> str:
+def detection(guarantee: Guarantee, false_alarm: float = FALSE_ALARM) -> str:
     """The promise as what an attacker can do: for a Gaussian curve Φ(Φ⁻¹(a) + μ)."""
     if guarantee.protects is Protects.REWARDS:
         changed = "a changed reward" if guarantee.unit.rounds is None else "changed rewards of a person"
