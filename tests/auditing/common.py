@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.auditing.attack import Attack
-from tacit.auditing.engine import Claim, Finding, Work, run
+from tacit.auditing.attack import Attack, Claim
+from tacit.auditing.engine import Finding, Work, run
 from tacit.privacy import gdp
 
 

@@ -10,8 +10,7 @@ import pytest
 
 import tacit
 from tacit.auditing import run as auditing
-from tacit.auditing.attack import Attack, Twin
-from tacit.auditing.engine import Claim
+from tacit.auditing.attack import Attack, Claim, Twin
 from tacit.auditing.families import all_forms, families
 from tacit.auditing.result import Audit
 from tacit.auditing.scores import linear

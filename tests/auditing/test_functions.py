@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tacit.auditing.attack import DRAWN, Attack
+from tacit.auditing.attack import Attack
 from tacit.auditing.attacks.functions import FAMILY, FUNCTION, small
 from tacit.auditing.attacks.one_record import Draws, Functions, Solved, Sums, drawn_candidates
-from tacit.auditing.engine import Claim, Finding, Work, run
-from tacit.mechanisms.exponential import draw_candidate
+from tacit.auditing.claim import claim_of
+from tacit.auditing.engine import FALSE_ALARM, Finding, Work, run
+from tacit.mechanisms.exponential import draw_candidate, range_rate
 from tacit.noise.plain import Numbers
 from tacit.policies.kernel_baselines import FeatureLinUCB
 from tacit.policies.kernel_baselines.one_shot import noise_bound, noised, solved_shifted
@@ -22,14 +25,9 @@ LEVEL = 0.001
 BOUNDS = 3 * sum(len(FAMILY.attacks(form)) for form in FORMS)
 
 
-def claim_for(config: USCA | FeatureLinUCB, attack: Attack) -> Claim:
-    """A draw keeps ε and no Gaussian curve."""
-    return Claim(config.epsilon, config.delta, None if attack.observed == DRAWN else config.promise.mu)
-
-
 def judged(attack: Attack, config: USCA | FeatureLinUCB, runs: int, seed: int = 0, miss: float = LEVEL) -> Finding:
     with Work(0, 1, False) as work:
-        return run(work, attack, claim_for(config, attack), runs, seed, (0,), miss)
+        return run(work, attack, claim_of(config), runs, seed, (0,), miss)
 
 
 def test_draws_by_a_variance_without_its_tau_and_by_twice_the_rate_are_found_out() -> None:
@@ -38,8 +36,7 @@ def test_draws_by_a_variance_without_its_tau_and_by_twice_the_rate_are_found_out
     attack = FAMILY.attacks(config)[1]
     assert isinstance(attack.sampler, Draws)
     for twin in FAMILY.twins(config):
-        found = judged(twin.spoil(attack), config, 20_000)
-        assert found.epsilon > config.epsilon, twin.name
+        assert judged(twin.spoil(attack), config, 20_000).refuted, twin.name
 
 
 def test_released_statistics_show_four_fifths_of_what_is_promised() -> None:
@@ -54,6 +51,54 @@ def test_a_draw_shows_four_fifths_of_its_epsilon_without_any_assumption() -> Non
     config = FORMS[0]
     found = judged(FAMILY.attacks(config)[1], config, 100_000, miss=0.05 / 6)
     assert 0.8 <= found.epsilon <= config.epsilon
+
+
+def test_a_draw_is_held_to_its_own_curve_and_a_function_to_that_of_a_gaussian() -> None:
+    config = FORMS[0]
+    released, drawn = FAMILY.attacks(config)
+    assert claim_of(config).mu is None, "of everything there is a point"
+    assert (released.claim.mu, released.claim.odds) == (config.promise.mu, None)
+    assert (drawn.claim.mu, drawn.claim.odds) == (None, config.epsilon)
+    found = judged(drawn, config, 100_000, miss=1e-5)
+    assert not found.refuted
+    assert 0.8 * config.epsilon < found.odds <= config.epsilon
+    assert drawn.claim.power(FALSE_ALARM) == pytest.approx(0.1252, abs=1e-4)
+    assert judged(replace(drawn, claim=released.claim), config, 100_000, miss=1e-5).refuted, (
+        "a function's is not its own"
+    )
+
+
+class Predicted:
+    """A learner as a user holds it: started, taught one record, asked once."""
+
+    def __init__(self, config: USCA, sampler: Draws) -> None:
+        self.config, self.case, self.choice = config, sampler.case, sampler.choice
+        self.actions = np.array([sampler.choice.here, sampler.choice.there])
+
+    def sample(self, world: int, runs: int, seed: int, path: tuple[int, ...]) -> np.ndarray:
+        seeds = np.random.SeedSequence(seed, spawn_key=path).generate_state(runs)
+        return np.array([[self._asked(world, int(one))] for one in seeds])
+
+    def _asked(self, world: int, seed: int) -> float:
+        learner = self.config.start(seed=seed)
+        learner.learn(self.case.point, 100.0 * (1 - 2 * world))
+        drawn = learner.predict_once(self.choice.context, self.config.epsilon, self.actions)
+        return float(drawn[0] == self.choice.there[0])
+
+
+def test_a_draw_that_is_half_too_steep_is_found_out_through_predict_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its odds, and not by ε: of two candidates the likelier one has less than e times its other probability."""
+    monkeypatch.setattr("tacit.auditing.engine.fit_runs", lambda runs: 200)
+    config = FORMS[0]
+    attack = FAMILY.attacks(config)[1]
+    attack = replace(attack, sampler=Predicted(config, attack.sampler), batch=500)
+    honest = judged(attack, config, 1000)
+    assert not honest.refuted
+    assert honest.odds > 0.4 * config.epsilon
+    monkeypatch.setattr("tacit.policies.usca.learner.range_rate", lambda *given: 1.5 * range_rate(*given), raising=True)
+    steep = judged(attack, config, 1000)
+    assert steep.refuted
+    assert steep.epsilon < config.epsilon < steep.odds
 
 
 def test_batches_of_draws_are_calls_of_the_mechanism_to_the_bit() -> None:

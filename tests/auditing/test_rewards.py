@@ -38,7 +38,7 @@ def judged(family, config, runs=RUNS, seed=1, twins=True):
         survived = [
             twin.name
             for place, twin in enumerate(family.twins(config) if twins else ())
-            if not run(work, twin.spoil(attacks[0]), claim, runs, seed, (1, place), MISS).refutes(claim)
+            if not run(work, twin.spoil(attacks[0]), claim, runs, seed, (1, place), MISS).refuted
         ]
     return claim, found, survived
 
@@ -57,7 +57,7 @@ def test_what_is_promised_is_all_but_reached_and_not_exceeded(family, config) ->
     """Settings that no form has. What the first attack shows must be above a bound that lies five of its deviations, or
     more, below what so many runs show on average; each twin is refuted."""
     claim, found, survived = judged(family, config)
-    assert [one.refutes(claim) for one in found] == [False] * len(found)
+    assert [one.refuted for one in found] == [False] * len(found)
     assert survived == []
     shown = found[0].epsilon if claim.mu is None else found[0].gaussian
     assert shown > 0.8 * max(within_reach(claim.mu, claim.epsilon, claim.delta, RUNS, MISS)) - 0.1
@@ -135,15 +135,15 @@ def test_nodes_of_a_tree_are_told_apart() -> None:
 def test_constants_that_are_too_small_are_refuted() -> None:
     """The published noise is stated for rewards in [0, 1]: for a longer interval it keeps less than it says."""
     config = tacit.RenyiUCB(arms=2, alpha=2.0, epsilon=0.1, reward_high=2.0, calibration="published")
-    claim, found, _ = judged(episodes.FAMILY, config, twins=False)
-    assert found[0].refutes(claim)
+    _, found, _ = judged(episodes.FAMILY, config, twins=False)
+    assert found[0].refuted
     assert found[0].gaussian <= gdp.epsilon_at(config.guarantee.mu, 1e-5)
 
 
 def test_of_constants_that_are_too_large_twins_are_spoiled_until_they_break_the_promise() -> None:
     config = tacit.RenyiUCB(arms=2, alpha=2.0, epsilon=0.1, reward_high=0.5, calibration="published")
-    claim, found, survived = judged(episodes.FAMILY, config)
-    assert not found[0].refutes(claim)
+    _, found, survived = judged(episodes.FAMILY, config)
+    assert not found[0].refuted
     assert survived == []
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import tacit
 from tacit._html import curve, panel, short
-from tacit.auditing.engine import Claim, Counted, Finding
+from tacit.auditing.attack import Claim
+from tacit.auditing.engine import Counted, Finding
 from tacit.auditing.notebook import audit_html
 from tacit.auditing.result import Audit, Caught
 from tacit.core.notebook import config_html
@@ -64,7 +65,8 @@ def result(**changes) -> Result:
 
 def finding(bound: float) -> Finding:
     counted, empty = Counted(0.0, 1, 1, bound), np.zeros(2, np.int64)
-    return Finding("views", "one round", 100, 100, counted, counted, None, None, 0.05, np.zeros(3), empty, empty)
+    shown = (counted, counted, None, None, 0.05, np.zeros(3), empty, empty)
+    return Finding("views", "one round", 100, 100, *shown, Claim(1.0, 1e-6, None))
 
 
 def audit(bound: float, caught: bool = True) -> Audit:

@@ -6,9 +6,9 @@ runs is scored: the better the two kinds can be told apart, the larger ε must b
 
 from __future__ import annotations
 
-from tacit.auditing.attack import Attack, Twin
+from tacit.auditing.attack import Attack, Claim, Twin
 from tacit.auditing.black_box import audit_black_box
-from tacit.auditing.engine import Claim, Finding
+from tacit.auditing.engine import Finding
 from tacit.auditing.result import Audit
 from tacit.auditing.run import audit
 

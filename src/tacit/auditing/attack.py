@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from scipy.special import expit, logit
+
 from tacit._types import Floats
 from tacit.auditing.scores import Fit, linear
+from tacit.privacy import gdp
 
 #: What is seen. "Released" is everything the guarantee covers; "actions" only what the outside world sees of it.
 RELEASED, ACTIONS, REPORT, BATCH, DRAWN = (
@@ -33,6 +36,22 @@ class Sampler(Protocol):
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What was promised, as far as an attack can refute it."""
+
+    epsilon: float
+    delta: float
+    mu: float | None  #: where a whole Gaussian curve is promised
+    odds: float | None = None  #: where one draw by score is promised: how far its log-odds move at most
+
+    def power(self, false_alarm: float) -> float | None:
+        """The most often an attacker detects at so many false alarms; None where no curve is promised."""
+        if self.mu is not None:
+            return gdp.power(self.mu, false_alarm)
+        return None if self.odds is None else float(expit(logit(false_alarm) + self.odds))
+
+
+@dataclass(frozen=True)
 class Attack:
     """One way to tell two neighbouring inputs apart."""
 
@@ -42,7 +61,7 @@ class Attack:
     fit: Fit = linear
     smooth: bool = True  #: scores are close to normal: thresholds may be chosen in tails that few runs reach
     batch: int = 2000  #: runs at a time
-    curved: bool = True  #: what is seen is covered by a Gaussian curve, where one is promised
+    claim: Claim | None = None  #: what is promised of what is seen here, where that is more than of everything
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 from tacit._arrays import finite
 from tacit._types import Floats
 from tacit._validate import one_of, positive, probability, real, whole
-from tacit.auditing.attack import ACTIONS, Attack, Twin
-from tacit.auditing.engine import Claim
+from tacit.auditing.attack import ACTIONS, Attack, Claim, Twin
 from tacit.auditing.result import Audit
 from tacit.auditing.run import attack_all
 from tacit.auditing.scores import Score

@@ -18,6 +18,9 @@ counts for normal, which from a hundred of either kind on they are for all that 
 of Clopper and Pearson take its place: that the errors add up in squares and not plainly is worth a third of the loss).
 It assumes that the privacy lost *is* a Gaussian curve, and nothing about the score that was thresholded. As a
 refutation of a claimed μ it does not even need that: no μ-GDP mechanism can show a larger one.
+
+A draw by score whose log-odds move by ε at most has logit p ≤ logit q + ε for every test (mechanisms/exponential/
+proof.md): its own curve, and there too the middle is where counts say most.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import betaincinv, logit, ndtr, ndtri
 
 from tacit._types import Floats
 from tacit.privacy import gdp
@@ -73,6 +76,12 @@ def mu_from(hits: Any, false_hits: Any, runs: int, miss: float) -> Any:
     least = np.minimum.reduce([hits, runs - hits, false_hits, runs - false_hits])
     found = np.where(least >= _MANY, many, few)
     return np.maximum(np.where(np.isfinite(found), found, 0.0), 0.0)
+
+
+def odds_from(hits: Any, false_hits: Any, runs: int, miss: float) -> Any:
+    """The same for the range of a draw by score: log p/(1 − p) − log q/(1 − q) is at most that for every test of it."""
+    low, high = at_least(hits, runs, miss / 2), at_most(false_hits, runs, miss / 2)
+    return np.maximum(logit(low) - logit(high), 0.0)
 
 
 def _probit_variance(rate: Any, runs: int) -> Any:

@@ -50,8 +50,8 @@ class Audits:
             name = f"{record['policy']} {_short(one['told'])}".strip()
             twins = f"{len(record['caught'])}/{len(record['twins'])}"
             for place, finding in enumerate(one["findings"]):
-                curved = finding["curve"] is not None
-                best = f"{100 * one['best_power']:.1f} %" if curved else "–"
+                power = finding["best_power"]
+                best = "–" if power is None else f"{100 * power:.1f} %"
                 rows.append(
                     [
                         name if place == 0 else "",

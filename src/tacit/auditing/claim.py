@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.auditing.engine import Claim
+from tacit.auditing.attack import Claim
 from tacit.errors import BadInput
 from tacit.privacy import gdp
 from tacit.privacy.guarantee import Guarantee

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from tacit._types import Floats, Ints
 from tacit._validate import whole
 from tacit.auditing import bounds
-from tacit.auditing.attack import Attack
+from tacit.auditing.attack import Attack, Claim
 
 #: The rate of false alarms at which power is reported.
 FALSE_ALARM = 0.05
@@ -27,15 +27,6 @@ BINS = 80
 _FIT, _COUNT, _FIT_MORE = 0, 1, 2
 #: Runs of either kind that a score with so many numbers needs per number: fewer fit the noise.
 _PER_NUMBER = 400
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What was promised, as far as an attack can refute it."""
-
-    epsilon: float
-    delta: float
-    mu: float | None  #: where a whole Gaussian curve is promised
 
 
 @dataclass(frozen=True)
@@ -58,12 +49,13 @@ class Finding:
     fitted_on: int  #: per neighbour, other runs
     forward: Counted  #: ε: the second input by scores above a threshold
     backward: Counted  #: ε: the first input by scores below one
-    curve: Counted | None  #: μ, where a Gaussian curve is promised
+    curve: Counted | None  #: μ where a Gaussian curve is promised, or by how much log-odds move where a draw is
     gaussian: float | None  #: ε at δ of that μ
     detected: float  #: how often the second input was detected at 5 % false alarms
     edges: Floats  #: of the two histograms
     first: Ints
     second: Ints
+    claim: Claim  #: what it was held to
 
     @property
     def epsilon(self) -> float:
@@ -71,15 +63,21 @@ class Finding:
         return max(self.forward.bound, self.backward.bound)
 
     @property
+    def odds(self) -> float | None:
+        """By how much log-odds move at least, where a draw is promised."""
+        return None if self.curve is None or self.claim.odds is None else self.curve.bound
+
+    @property
     def largest(self) -> float:
         """The largest lower bound of all."""
-        return max(self.epsilon, self.gaussian or 0.0)
+        return max(self.epsilon, self.gaussian or 0.0, self.odds or 0.0)
 
-    def refutes(self, claim: Claim) -> bool:
+    @property
+    def refuted(self) -> bool:
         """Whether a lower bound exceeds what was promised."""
-        return self.epsilon > claim.epsilon or (
-            self.curve is not None and claim.mu is not None and self.curve.bound > claim.mu
-        )
+        most = self.claim.odds if self.claim.mu is None else self.claim.mu
+        beyond = self.curve is not None and most is not None and self.curve.bound > most
+        return self.epsilon > self.claim.epsilon or beyond
 
 
 class Work:
@@ -152,7 +150,9 @@ def fit_runs(runs: int) -> int:
 
 
 def run(work: Work, attack: Attack, claim: Claim, runs: int, seed: int, path: tuple[int, ...], miss: float) -> Finding:
-    """Attack. Every single bound fails with probability `miss` at most."""
+    """Attack, and hold what is seen to its own claim or to this one. Every single bound fails with probability `miss`
+    at most."""
+    claim = attack.claim or claim
     first, second = work.gather(attack, fit_runs(runs), seed, (*path, _FIT), lambda seen: seen)
     more = _PER_NUMBER * first.shape[1] - len(first)
     if more > 0:
@@ -167,7 +167,8 @@ def run(work: Work, attack: Attack, claim: Claim, runs: int, seed: int, path: tu
         return bounds.epsilon_from(hits, false_hits, n, claim.delta, miss)
 
     def curved(hits: Any, false_hits: Any, n: int) -> Any:
-        return bounds.mu_from(hits, false_hits, n, miss)
+        found = bounds.mu_from if claim.odds is None else bounds.odds_from
+        return found(hits, false_hits, n, miss)
 
     threshold = partial(bounds.best_threshold, runs=runs, smooth=attack.smooth)
     above = threshold(fit_first, fit_second, bound=plain)
@@ -180,7 +181,7 @@ def run(work: Work, attack: Attack, claim: Claim, runs: int, seed: int, path: tu
         found = int(np.sum(hits > at)), int(np.sum(false_hits > at))
         return Counted(at, *found, float(bound(*found, runs)))
 
-    curve = counted(middle, two, one, curved) if claim.mu is not None and attack.curved else None
+    curve = None if claim.mu is None and claim.odds is None else counted(middle, two, one, curved)
     edges = _edges(one, two)
     return Finding(
         observed=attack.observed,
@@ -190,11 +191,12 @@ def run(work: Work, attack: Attack, claim: Claim, runs: int, seed: int, path: tu
         forward=counted(above, two, one, plain),
         backward=counted(-below, -one, -two, plain),
         curve=curve,
-        gaussian=None if curve is None else bounds.gaussian_epsilon(curve.bound, claim.delta),
+        gaussian=None if curve is None or claim.mu is None else bounds.gaussian_epsilon(curve.bound, claim.delta),
         detected=alarm.rate(two),
         edges=edges,
         first=np.histogram(one, edges)[0],
         second=np.histogram(two, edges)[0],
+        claim=claim,
     )
 
 

@@ -30,7 +30,8 @@ def draw(audit: Audit) -> Figure:
             axes.stairs(counts / max(1, finding.runs), finding.edges, color=colour, fill=True, alpha=0.25)
             axes.stairs(counts / max(1, finding.runs), finding.edges, color=colour, linewidth=1.4, label=label)
         if finding.curve is not None:
-            axes.axvline(finding.curve.threshold, color="#555555", linewidth=0.9, linestyle=":", label="counted for mu")
+            label = "counted for mu" if finding.odds is None else "counted for the odds"
+            axes.axvline(finding.curve.threshold, color="#555555", linewidth=0.9, linestyle=":", label=label)
         low, high = finding.edges[0], finding.edges[-1]
         tails = [
             finding.forward.threshold if finding.forward.bound > 0 else np.nan,

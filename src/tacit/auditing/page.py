@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.auditing.catalogue import Audits, _short
 from tacit.auditing.figure import draw
-from tacit.auditing.result import VIOLATED, Audit
+from tacit.auditing.result import VIOLATED, Audit, at_best
 from tacit.privacy import Card
 from tacit.report.charts import Mark, svg_of
 from tacit.report.dots import Dot, Dots, Group
@@ -163,14 +163,13 @@ def _shares(found: Audits) -> Dots | None:
 
 
 def _attacks(found: Audit) -> list[list[str]]:
-    best = found.best_power
     return [
         [
             one.observed,
             number(one.epsilon, 3),
             number(one.gaussian, 3),
             f"{100 * one.detected:.2f} %",
-            "–" if best is None or one.curve is None else f"{100 * best:.2f} %",
+            at_best(one.claim),
         ]
         for one in found.findings
     ]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tacit.auditing import bounds
-from tacit.auditing.engine import FALSE_ALARM, Claim, Counted, Finding
-from tacit.privacy import gdp
+from tacit.auditing.attack import Claim
+from tacit.auditing.engine import FALSE_ALARM, Counted, Finding
 from tacit.privacy.audited import Audited
 from tacit.report.tables import number, table
 
@@ -63,7 +63,7 @@ class Audit:
     @property
     def violated(self) -> bool:
         """Whether anything seen refutes the promise, with the stated confidence for all of it together."""
-        return any(finding.refutes(self.claim) for finding in self.findings)
+        return any(finding.refuted for finding in self.findings)
 
     @property
     def verdict(self) -> str:
@@ -87,11 +87,6 @@ class Audit:
         return self._reach(self.runs)
 
     @property
-    def best_power(self) -> float | None:
-        """How often the best attacker detects the second input at 5 % false alarms, as promised."""
-        return None if self.claim.mu is None else gdp.power(self.claim.mu, FALSE_ALARM)
-
-    @property
     def weaknesses(self) -> tuple[str, ...]:
         """Why nothing follows from nothing having been found; empty if something does."""
         said = []
@@ -109,9 +104,8 @@ class Audit:
         return tuple(said)
 
     def _reach(self, runs: int) -> float:
-        # A draw is pure, whatever curve its policy promises.
-        mu = self.claim.mu if any(finding.curve is not None for finding in self.findings) else None
-        return max(bounds.within_reach(mu, self.claim.epsilon, self.claim.delta, runs, self.miss))
+        claims = {finding.claim for finding in self.findings}
+        return max(max(bounds.within_reach(one.mu, one.epsilon, one.delta, runs, self.miss)) for one in claims)
 
     def runs_needed(self) -> int | None:
         """Runs per neighbour from which half of what is promised is within reach; None if more than 10⁹."""
@@ -147,11 +141,12 @@ class Audit:
     def sentence(self) -> str:
         """The verdict and what it rests on."""
         if self.verdict == VIOLATED:
-            worst = max((one for one in self.findings if one.refutes(self.claim)), key=lambda one: one.largest)
+            worst = max((one for one in self.findings if one.refuted), key=lambda one: one.largest)
             if worst.epsilon > self.claim.epsilon:
                 shown, how = worst.epsilon, "without any assumption"
             else:
-                shown, how = worst.largest, "as no mechanism with the promised Gaussian curve could"
+                curve = "the promised Gaussian curve" if worst.odds is None else "the promised odds"
+                shown, how = worst.largest, f"as no mechanism with {curve} could"
             known = ""
             if self.accounted is not None and self.accounted > self.claim.epsilon:
                 known = f" The accountant agrees: it has epsilon = {number(self.accounted, 4)} for this noise."
@@ -168,8 +163,9 @@ class Audit:
         lines = [f"Audit of {self.policy} ({self.calibration} calibration)", ""]
         at_delta = f"at delta = {self.claim.delta:g}"
         facts = [("promised", self.promised)]
-        if self.claim.mu is not None:
-            promised = f"mu = {self.claim.mu:.4g}, epsilon = {number(self.claim.epsilon, 4)} {at_delta}"
+        mu = next((one.claim.mu for one in self.findings if one.claim.mu is not None), None)
+        if mu is not None:
+            promised = f"mu = {mu:.4g}, epsilon = {number(self.claim.epsilon, 4)} {at_delta}"
             facts.append(("as a curve", promised))
         if self.accounted is not None:
             facts.append(("accounted", f"epsilon = {number(self.accounted, 4)} {at_delta}"))
@@ -184,7 +180,7 @@ class Audit:
                 number(finding.epsilon, 3),
                 number(finding.gaussian, 3),
                 f"{100 * finding.detected:.2f} %",
-                "–" if self.best_power is None or finding.curve is None else f"{100 * self.best_power:.2f} %",
+                at_best(finding.claim),
             ]
             for finding in self.findings
         ]
@@ -236,7 +232,6 @@ class Audit:
             "told": dict(self.told),
             "accounted": self.accounted,
             "within_reach": self.within_reach,
-            "best_power": self.best_power,
             "fitted_on": self.findings[0].fitted_on,
             "seconds": self.seconds,
             "findings": [_finding(finding) for finding in self.findings],
@@ -257,6 +252,12 @@ class Audit:
         return figure
 
 
+def at_best(claim: Claim) -> str:
+    """How often an attacker detects at most, in words."""
+    power = claim.power(FALSE_ALARM)
+    return "–" if power is None else f"{100 * power:.2f} %"
+
+
 def _share(confidence: float) -> str:
     """As one would write it: a row of nines is hard to count."""
     return f"{confidence:.4g}" if confidence <= 0.999 else f"1 - {1 - confidence:.2g}"
@@ -271,8 +272,10 @@ def _finding(finding: Finding, brief: bool = False) -> dict[str, Any]:
         "observed": finding.observed,
         "epsilon_at_least": finding.epsilon,
         "gaussian_epsilon_at_least": finding.gaussian,
-        "mu_at_least": None if finding.curve is None else finding.curve.bound,
+        "mu_at_least": None if finding.curve is None or finding.claim.mu is None else finding.curve.bound,
+        "log_odds_at_least": finding.odds,
         "detected": finding.detected,
+        "best_power": finding.claim.power(FALSE_ALARM),
         "runs": finding.runs,
     }
     if brief:

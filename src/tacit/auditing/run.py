@@ -10,9 +10,9 @@ from typing import Any
 
 from tacit._validate import flag, probability, whole
 from tacit._version import __version__
-from tacit.auditing.attack import Attack, Twin
+from tacit.auditing.attack import Attack, Claim, Twin
 from tacit.auditing.claim import claim_of
-from tacit.auditing.engine import Claim, Work, fit_runs
+from tacit.auditing.engine import Work, fit_runs
 from tacit.auditing.engine import run as run_attack
 from tacit.auditing.families import family_of
 from tacit.auditing.result import Audit, Caught
@@ -104,7 +104,7 @@ def attack_all(
     progress: bool | None = None,
     notes: tuple[str, ...] = (),
 ) -> Audit:
-    """Run these attacks against this claim, and the first of them against each twin."""
+    """Run these attacks against this claim, or their own, and the first of them against each twin."""
     whole("runs", runs, low=FEWEST, hint="Fewer runs cannot show anything.")
     probability("confidence", confidence)
     whole("seed", seed, low=0)
@@ -125,7 +125,7 @@ def attack_all(
                 work.named(f"{name}: twin, {twin.name}")
                 spoiled = twin.spoil(attacks[0])
                 finding = run_attack(work, spoiled, claim, twin_runs, seed, (1 + place, 0), max(miss, _TWIN_MISS))
-                caught.append(Caught(twin.name, twin.says, finding, finding.refutes(claim)))
+                caught.append(Caught(twin.name, twin.says, finding, finding.refuted))
     except KeyboardInterrupt:
         raise Interrupted(f"Stopped in the middle of the audit of {name}: half an audit says nothing.") from None
     return Audit(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit._types import Floats, Ints
-from tacit.auditing.attack import DRAWN, RELEASED, Attack, Twin
+from tacit.auditing.attack import DRAWN, RELEASED, Attack, Claim, Twin
 from tacit.auditing.attacks import joint
 from tacit.auditing.attacks.one_record import (
     CANDIDATES,
@@ -45,6 +45,8 @@ _APART = 0.01
 _SMALL_TAU = 0.25
 #: A twin need not break a claim that even the worst case attains less than this share of.
 _ATTAINED = 0.8
+#: Nor a draw that is too steep by half a claim that less than this is attained of: it is to show in few runs.
+_NEARLY_ALL = 0.9
 #: A horizon in which the first views must come.
 _LONGEST = 2**20
 #: What everybody is told.
@@ -59,6 +61,7 @@ def attacks(config: USCA | FeatureLinUCB, sampler: str = "double") -> tuple[Atta
 
 
 def _on_usca(config: USCA) -> tuple[Attack, ...]:
+    """Each is held to the curve of its own way of asking, which is more than the promise of all."""
     case, choice = _farthest(config)
     drawn = Attack(
         DRAWN,
@@ -66,11 +69,16 @@ def _on_usca(config: USCA) -> tuple[Attack, ...]:
         _TOLD.format(f"moves one candidate most, against {CANDIDATES - 1} others in one place"),
         fit=tables,
         smooth=False,
-        curved=False,  # a draw is pure
+        claim=Claim(config.epsilon, config.delta, None, odds=config.epsilon),
     )
     if config.form == "exact":
         return (drawn,)
-    released = Attack(RELEASED, Functions(config, _heaviest(config)), _TOLD.format("has the largest leverage"))
+    released = Attack(
+        RELEASED,
+        Functions(config, _heaviest(config)),
+        _TOLD.format("has the largest leverage"),
+        claim=Claim(config.epsilon, config.delta, config.promise.mu),
+    )
     return (released, drawn)
 
 
@@ -205,6 +213,8 @@ def twins(config: USCA | FeatureLinUCB, sampler: str = "double") -> tuple[Twin, 
         # Also what add/remove neighbours would need: a sum moves by B where a reward is added, by 2B where one is
         # replaced.
         found.append(Twin("noise halved", "half the noise, or twice the rate of a draw", _changed(sharper=2.0)))
+    if isinstance(config, USCA) and config.form == "features" and _farthest(config)[0].share > _NEARLY_ALL:
+        found.append(Twin("draw too steep", "a draw has one and a half times its rate", _steeper(config)))
     if isinstance(config, USCA) and config.regulariser <= _SMALL_TAU:
         found.append(
             Twin("sensitivity without 1/τ", "σ² is taken for the variance of a posterior", _without_tau(config))
@@ -240,6 +250,11 @@ def _redrawn(attack: Attack) -> Attack:
     if isinstance(attack.sampler, Draws):
         return _changed(reads=16, candidates=4)(attack)
     return _changed(reads=3)(attack)
+
+
+def _steeper(config: USCA) -> Callable[[Attack], Attack]:
+    """The draw, whatever else is attacked. Of two candidates its odds show most, and its ε, 0.75 of the 1.5, least."""
+    return lambda attack: _changed(sharper=1.5, candidates=2)(_on_usca(config)[-1])
 
 
 def _without_tau(config: USCA) -> Callable[[Attack], Attack]:
