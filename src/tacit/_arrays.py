@@ -12,17 +12,23 @@ from tacit._types import Floats
 from tacit.errors import BadInput
 
 
-def numbers(name: str, values: Any, *, hint: str = "") -> Floats:
-    """A copy as float64, C-contiguous; refused if it is ragged or holds anything but real numbers."""
-    tail = f" {hint}" if hint else ""
+def numbers(name: str, values: Any, *, hint: str = "", kinds: str = "fiu") -> Floats:
+    """A copy as float64, C-contiguous; refused if it is ragged, masked or holds anything but real numbers."""
+    tail, kind = f" {hint}" if hint else "", type(values).__name__
+    if _masked(values):
+        raise BadInput(
+            f"Expected {name} without a mask, got {kind} with masked entries: a mask says a value is missing."
+        )
     try:
         found = np.asarray(values)
     except ValueError:
-        raise BadInput(f"Expected {name} to be an array of numbers, got a ragged {type(values).__name__}.") from None
-    if found.dtype.kind not in "fiu":
-        raise BadInput(
-            f"Expected {name} to be an array of numbers, got {type(values).__name__} of {found.dtype}.{tail}"
-        )
+        found = None
+    if found is None:  # not where it is caught: another library's words would hang on to this error
+        raise BadInput(f"Expected {name} to be an array of numbers, got a ragged {kind}.")
+    if found.dtype.kind not in kinds:
+        # Its type and not its dtype: that of texts says how long the longest is.
+        of = found.dtype.type.__name__
+        raise BadInput(f"Expected {name} to be an array of numbers, got {kind} of {of}.{tail}")
     return np.array(found, dtype=np.float64, order="C")
 
 
@@ -52,6 +58,13 @@ def each(function: Callable[[float], float], values: Any) -> Floats:
 def logarithm(value: float) -> float:
     """ln, with ln 0 = −∞."""
     return math.log(value) if value else -math.inf
+
+
+def _masked(values: Any) -> bool:
+    """Whether a value in there is masked: NumPy would read what stands under the mask."""
+    if isinstance(values, list | tuple):
+        return any(map(_masked, values))
+    return isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
 
 
 def _short(limit: float) -> str:

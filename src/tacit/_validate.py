@@ -1,4 +1,5 @@
-"""Checks of scalar arguments. Each returns the value it approved, or raises `BadInput` that shows the value."""
+"""Checks of scalar arguments. Each returns the value it approved, or raises `BadInput`: with the value in it where that
+is a setting, and without where it is a person's."""
 
 from __future__ import annotations
 
@@ -17,6 +18,25 @@ def real(name: str, value: object) -> float:
     number = float(value)
     if not math.isfinite(number):
         raise BadInput(f"Expected {name} to be finite, got {name}={value!r}.")
+    return number
+
+
+def any_datum(name: str, value: object) -> float:
+    """A real number that is a person's, finite or not: what is refused is told by its type, and never shown."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise BadInput(f"Expected {name} to be a number, got {type(value).__name__}. Nothing was changed.")
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond every double
+        return math.inf
+
+
+def datum(name: str, value: object) -> float:
+    """A finite real number that is a person's."""
+    number = any_datum(name, value)
+    if not math.isfinite(number):
+        what = "NaN" if math.isnan(number) else "an infinity"
+        raise BadInput(f"Expected {name} to be finite, got {what}. Nothing was changed.")
     return number
 
 

@@ -137,7 +137,7 @@ def test_actions_that_are_none_are_refused_without_being_shown(client, service, 
 
 @pytest.mark.parametrize("value", [None, "1", True, float("nan"), float("inf"), [SOMEBODY]])
 def test_a_reward_that_is_none_is_refused_without_being_shown(client, service, value):
-    with pytest.raises(BadInput, match="Expected a reward to be a finite number, got something else"):
+    with pytest.raises(BadInput, match=r"Expected a reward to be (a number|finite), got"):
         client.reward(NAME, "0" * 32, value)
     with pytest.raises(BadInput, match="Expected a reward"):
         client.reward_many(NAME, {"0" * 32: value})

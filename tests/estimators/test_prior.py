@@ -65,7 +65,7 @@ BAD = {
     "a matrix as vector": ([[1.0]], [[1.0]], 3, "of shape"),
     "not symmetric": ([[1.0, 0.5], [0.0, 1.0]], [0.0, 0.0], 3, r"symmetric gram.*Prior\.from_rows"),
     "indefinite": ([[1.0, 2.0], [2.0, 1.0]], [0.0, 0.0], 3, "without negative eigenvalues, got -1"),
-    "words": ([["a", 0.0], [0.0, 1.0]], [0.0, 0.0], 3, "array of numbers, got list of <U"),
+    "words": ([["a", 0.0], [0.0, 1.0]], [0.0, 0.0], 3, "array of numbers, got list of str_"),
     "ragged": ([[1.0], [0.0, 1.0]], [0.0, 0.0], 3, "got a ragged list"),
     "complex": ([[1j]], [0.0], 3, "of complex128"),
     "beyond reach": ([[1.0, 0.0], [0.0, 0.0]], [0.0, 5.0], 3, "one that no rows give"),

@@ -26,8 +26,8 @@ BAD_ACTIONS = {
 BAD_ROWS = {
     "wrong width": (lambda d: (np.zeros(d + 1), 0.0), r"Expected x of shape \(4,\), got \(5,\)"),
     "a matrix": (lambda d: (np.zeros((1, d)), 0.0), r"Expected x of shape \(4,\), got \(1, 4\)"),
-    "no reward": (lambda d: (np.zeros(d), None), "Expected reward to be a number, got reward=None"),
-    "a word": (lambda d: (np.zeros(d), "1"), "Expected reward to be a number, got reward='1'"),
+    "no reward": (lambda d: (np.zeros(d), None), "Expected reward to be a number, got NoneType"),
+    "a word": (lambda d: (np.zeros(d), "1"), "Expected reward to be a number, got str"),
     "an array": (lambda d: (np.zeros(d), np.zeros(2)), "Expected reward to be a number"),
 }
 
@@ -63,7 +63,7 @@ BAD_ARMS = {
     "a fraction": (0.5, 0.0, "Expected an arm from 0 to"),
     "a word": ("0", 0.0, "Expected an arm from 0 to"),
     "an action": (np.zeros(4), 0.0, "Expected an arm from 0 to"),
-    "no reward": (0, None, "Expected reward to be a number, got reward=None"),
+    "no reward": (0, None, "Expected reward to be a number, got NoneType"),
 }
 
 

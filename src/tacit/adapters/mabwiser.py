@@ -153,13 +153,16 @@ class TacitMAB:
 
     def _place(self, arm: Any, row: int) -> int:
         try:
-            return self._places[arm]
-        except (KeyError, TypeError):
+            place = self._places.get(arm)
+        except TypeError:
+            place = None
+        if place is None:
             listed = ", ".join(map(repr, self._arms[:10])) + (", …" if len(self._arms) > 10 else "")
             raise BadInput(
-                f"Expected decisions among the arms {listed}, got {arm!r} in row {row}. Nothing was changed; arms "
-                "cannot be added, as their number is part of what was calibrated."
-            ) from None
+                f"Expected decisions among the arms {listed}, got another {type(arm).__name__} in row {row}. Nothing "
+                "was changed; arms cannot be added, as their number is part of what was calibrated."
+            )
+        return place
 
     def _people(self, persons: Iterable[Any] | None, rows: int) -> list[Any]:
         if not self._deployed.counts_people:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit._arrays import numbers
 from tacit._types import Floats, Ints
 from tacit._validate import whole
 from tacit.adapters._deployed import Deployed
@@ -147,7 +148,7 @@ class TacitPolicy:
 
 def _single(name: str, value: Any) -> Any:
     """A number, also from an array of one, as the pipeline's samplers of rewards return it."""
-    found = np.asarray(value)
-    if found.size != 1 or found.dtype.kind not in "fiub":
+    found = numbers(name, value, kinds="fiub")
+    if found.size != 1:
         raise BadInput(f"Expected {name} to be one number, got {type(value).__name__} of shape {found.shape}.")
     return found.reshape(()).item()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import numbers
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from tacit import _arrays
-from tacit._validate import real, whole
+from tacit._validate import datum, real, whole
 from tacit.core.messages import read, write
 from tacit.core.policy import Policy
 from tacit.errors import (
@@ -190,11 +188,13 @@ def decide_many(deployment: str, asked: Iterable[Any]) -> Call[list[Choice | Ser
 
 def reward(deployment: str, decision: str, value: float) -> Call[dict[str, Any]]:
     path = _path(deployment, "decisions", decision, "reward")
-    return Call("PUT", path, _object, {"value": _reward(value)}, repeatable=True)
+    return Call("PUT", path, _object, {"value": datum("a reward", value)}, repeatable=True)
 
 
 def reward_many(deployment: str, rewards: Mapping[str, float]) -> Call[list[dict[str, Any]]]:
-    body = {"rewards": [{"decision": decision, "value": _reward(value)} for decision, value in rewards.items()]}
+    body = {
+        "rewards": [{"decision": decision, "value": datum("a reward", value)} for decision, value in rewards.items()]
+    }
     path = _path(deployment, "rewards")
     return Call("PUT", path, lambda answer: _listed(answer, "rewards"), body, repeatable=True)
 
@@ -326,12 +326,6 @@ def _features(features: Any) -> list[float]:
         raise BadInput(f"Expected the features of an action as a list of numbers, got an array of {found.shape}.")
     numbers_in: list[float] = found.tolist()
     return numbers_in
-
-
-def _reward(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise BadInput("Expected a reward to be a finite number, got something else.")
-    return float(value)
 
 
 def _message(message: Mapping[str, Any] | str | bytes) -> dict[str, Any]:

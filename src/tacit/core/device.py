@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit._validate import real, whole
+from tacit._validate import datum, whole
 from tacit.core import forks
 from tacit.core.contract import contract_of
 from tacit.core.inputs import as_floats, as_row, not_finite
@@ -117,7 +117,7 @@ class Device:
         """
         row = as_row(x, self._contract.dim)
         if type(reward) is not float:
-            reward = real("reward", reward)
+            reward = datum("reward", reward)
         with self._lock:
             if self._forked:
                 raise Moved(

@@ -61,9 +61,9 @@ def no_rows(actions: object, fixed: Floats) -> Floats:
 def as_arm(arm: object, fixed: Floats) -> Floats:
     """The action of an arm that is given by its number."""
     if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < len(fixed):
-        shown = f"arm={arm}" if isinstance(arm, int | np.integer) else f"{type(arm).__name__}"
+        got = "another number" if isinstance(arm, int | np.integer) else type(arm).__name__
         raise BadInput(
-            f"Expected an arm from 0 to {len(fixed) - 1}, got {shown}. Pass what choose() returned: learn(arm, reward)."
+            f"Expected an arm from 0 to {len(fixed) - 1}, got {got}. Pass what choose() returned: learn(arm, reward)."
         )
     row: Floats = fixed[arm]
     return row

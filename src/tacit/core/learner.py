@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats, Ints
-from tacit._validate import whole
+from tacit._validate import any_datum, whole
 from tacit.core import forks
 from tacit.core.decisions import Decision, Decisions, Pending
 from tacit.core.inputs import as_arm, as_floats, as_row, as_rows, no_rows, not_finite
@@ -206,7 +205,7 @@ class Learner:
         """
         row = as_row(x, self._dim) if self._list is None else as_arm(x, self._list)
         if type(reward) is not float:
-            reward = _number("reward", reward)
+            reward = any_datum("reward", reward)
         token = None if person is None and self._people is None else self._token(person)
         with self._lock:
             self._refuse_row()
@@ -248,7 +247,7 @@ class Learner:
         another, is refused with `AlreadyClosed`: it would be two rows of one round, which the price of one round does
         not cover.
         """
-        value = _number("value", value)
+        value = any_datum("value", value)
         if not abs(value) <= LARGEST:
             raise BadInput("Expected value to be finite and within 1e100 of zero, got another. Nothing was changed.")
         with self._lock:
@@ -437,16 +436,6 @@ class Learner:
 
     def __copy__(self) -> NoReturn:
         self.__reduce__()
-
-
-def _number(name: str, value: object) -> float:
-    """A real number, finite or not: whether it is may be a person's doing."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise BadInput(f"Expected {name} to be a number, got {name}={value!r}.")
-    try:
-        return float(value)
-    except OverflowError:  # a whole number beyond every double
-        return math.inf
 
 
 def _rounds_left(count: int) -> str:

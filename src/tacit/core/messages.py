@@ -25,6 +25,7 @@ KINDS = ("contract", "view", "report", "batch", "sealed-report", "sealed-batch")
 _ENVELOPE, _PER_NUMBER = 1024, 64
 #: The largest whole number that a double holds exactly: languages with doubles only can write all up to it.
 LARGEST_WHOLE = 2**53
+_NO_JSON = object()
 
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
@@ -43,16 +44,24 @@ def read(message: object, *, numbers: int = 2**20) -> dict[str, Any]:
     most = limit_of(numbers)
     if len(message) > most:
         raise BadMessage(f"Expected a message of at most {most:,} characters, got {len(message):,}. It was not parsed.")
-    try:
-        text = message if isinstance(message, str) else bytes(message).decode("utf-8")
-        found = json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
-    except BadMessage:
-        raise
-    except (ValueError, RecursionError):  # the problem's own words would show what was sent
-        raise BadMessage("Expected a message in JSON (UTF-8), got something that is not.") from None
+    found = _parsed(message)
+    if found is _NO_JSON:
+        # Not where it is caught: the problem has all that was sent in it, and would hang on to this one.
+        raise BadMessage("Expected a message in JSON (UTF-8), got something that is not.")
     if not isinstance(found, dict):
         raise BadMessage(f"Expected a message to be a JSON object, got {_kind(found)}.")
     return found
+
+
+def _parsed(message: str | bytes | bytearray) -> Any:
+    """What the text says, if it is JSON."""
+    try:
+        text = message if isinstance(message, str) else bytes(message).decode("utf-8")
+        return json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
+    except BadMessage:
+        raise
+    except (ValueError, RecursionError):
+        return _NO_JSON
 
 
 def limit_of(numbers: int) -> int:

@@ -70,11 +70,13 @@ def _read(path: str, changed: int, size: int) -> Raw:
     except BadInput:
         raise
     except (ValueError, OSError) as error:  # pandas' and pyarrow's own errors are of these kinds
-        # Their text may quote the cell that was in the way: only the kind of error is passed on.
+        frame, kind = None, type(error).__name__
+    if frame is None:
+        # Their text may quote the cell that was in the way: only the kind is passed on, and not as a context either.
         raise BadInput(
-            f"Expected {file.name!r} to be {_KINDS}, got a file that cannot be read ({type(error).__name__}). "
+            f"Expected {file.name!r} to be {_KINDS}, got a file that cannot be read ({kind}). "
             "A CSV file must be UTF-8, with a header and the same number of cells in every line."
-        ) from None
+        )
     frame.columns = [str(name) for name in frame.columns]
     return Raw(file.name, frame, _digest(file))
 

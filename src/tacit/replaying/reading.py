@@ -91,11 +91,12 @@ def _table(path: str | Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(source) if source.suffix == ".csv" else pd.read_parquet(source)
     except (ValueError, OSError) as problem:
-        # What pandas and pyarrow say may quote a cell.
+        frame, kind = None, type(problem).__name__
+    if frame is None:
+        # Not where it is caught: what pandas and pyarrow say may quote a cell, and would hang on to this one.
         raise BadInput(
-            f"Expected {source.name!r} to be a table in {source.suffix[1:].upper()}, got something else "
-            f"({type(problem).__name__})."
-        ) from None
+            f"Expected {source.name!r} to be a table in {source.suffix[1:].upper()}, got something else ({kind})."
+        )
     return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tacit._arrays import numbers
 from tacit._types import Floats
-from tacit._validate import real
+from tacit._validate import datum
 from tacit.core.functions import FunctionLearner, FunctionPlan
 from tacit.core.learner import POLICY
 from tacit.errors import BadInput, HorizonSpent
@@ -90,9 +91,9 @@ class ExploringLearner(FunctionLearner):
         What lies outside its box or bound is moved to it, and counted. Whether a record comes must not depend on what
         is in it: where the reward never comes, learn the middle of its interval.
         """
-        actions = np.atleast_1d(np.asarray(action))[None, ...]
-        contexts = None if context is None else np.atleast_1d(np.asarray(context))[None, ...]
-        self.learn_many(actions, np.array([real("reward", reward)]), contexts)
+        actions = np.atleast_1d(numbers("action", action))[None, ...]
+        contexts = None if context is None else np.atleast_1d(numbers("context", context))[None, ...]
+        self.learn_many(actions, np.array([datum("reward", reward)]), contexts)
 
     def learn_many(self, actions: ArrayLike, rewards: ArrayLike, contexts: ArrayLike | None = None) -> None:
         """Learn n records at once: actions (n, d), rewards (n,), contexts (n, c). If one is bad, none is learned."""

@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tacit._arrays import numbers
 from tacit._types import Floats
 from tacit._version import __version__
 from tacit.core.functions import PrivateFunction
@@ -112,22 +113,19 @@ def pairs(actions: ArrayLike, context: ArrayLike | None, box: Box, contexts: Box
 
 def as_actions(actions: ArrayLike, dim: int) -> Floats:
     """A set of actions of shape (K, d)."""
-    rows = as_points("actions", np.atleast_2d(np.asarray(actions)) if dim > 1 else _column(actions), dim)
+    found = numbers("actions", actions)
+    single = found[:, None] if found.ndim == 1 else found
+    rows = as_points("actions", np.atleast_2d(found) if dim > 1 else single, dim)
     if len(rows) == 0:
         raise BadInput("Expected at least one action to choose from, got an empty set.")
     return rows
-
-
-def _column(actions: ArrayLike) -> Any:
-    found = np.asarray(actions)
-    return found[:, None] if found.ndim == 1 else found
 
 
 def as_context(context: ArrayLike | None, contexts: Box) -> tuple[Floats, int]:
     """One context as a row of the box, and 1 if it had to be moved there."""
     if context is None:
         raise BadInput(f"Expected a context of {contexts.dim} numbers, got none.")
-    row = np.atleast_1d(np.asarray(context))
+    row = np.atleast_1d(numbers("context", context))
     if row.shape != (contexts.dim,):
         raise BadInput(f"Expected a context of shape ({contexts.dim},), got {row.shape}.")
     return contexts.clip(row[None, :])
