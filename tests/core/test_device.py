@@ -55,6 +55,14 @@ def test_ids_are_random_and_say_nothing():
     assert checks.share(bits.sum(), bits.size, 0.5) > UNSEEDED_LEVEL
 
 
+@pytest.mark.parametrize("reward", [1.0, -1.0, 0.0])
+def test_no_digit_of_an_id_follows_what_is_reported(reward):
+    """40 ids: four digits or fewer at one of 32 places would come by chance less than once in 10¹⁸ times."""
+    device = CONFIG.device(limit=40)
+    ids = [device.report(X, reward)["id"] for _ in range(40)]
+    assert all(len(set(digits)) > 4 for digits in zip(*ids, strict=True))
+
+
 def noise(count: int) -> np.ndarray:
     """What is left of reports when the truth is taken off."""
     device = CONFIG.device(limit=count)

@@ -341,3 +341,9 @@ def test_all_currencies_are_one_number():
     renyi = tacit.RenyiUCB(arms=5, alpha=2.0, epsilon=0.1)
     assert rho.plan().noise_scale == pytest.approx(renyi.plan().noise_scale)
     assert rho.guarantee.epsilon_at(1e-5) == pytest.approx(1.20, abs=0.005)
+
+
+def test_laplace_noise_covers_all_rewards_of_a_person():
+    one, three = (tacit.LaplaceUCB(arms=3, epsilon=1.0, person_rounds=rounds) for rounds in (None, 3))
+    assert three.plan().noise_scale == pytest.approx(3 * one.plan().noise_scale, rel=1e-9)
+    assert three.guarantee.epsilon_at(1e-300) <= 1.0

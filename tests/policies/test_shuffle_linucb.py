@@ -420,3 +420,37 @@ def test_certified_counts_learn_where_local_reports_do_not():
         for kind in (tacit.ShuffleLinUCB, tacit.LocalLinUCB)
     )
     assert 4 * counts < local
+
+
+def test_a_device_adds_the_ones_of_its_contract():
+    """Counts of nothing at all vary as that many coins do. Level: 1e-6 to either side, for noise that no seed fixes."""
+    config = shuffled(epsilon=10.0, delta=0.1)
+    ones, runs = config.contract()["report"]["noise"]["ones"], 60
+    device = config.device(limit=runs)
+    counts = np.array([device.report(np.zeros(DIM), 0.0)["values"] for _ in range(runs)])
+    freedom = (runs - 1) * counts.shape[1]
+    found = counts.var(axis=0, ddof=1).mean() / (ones / 4) * freedom
+    assert stats.chi2.ppf(1e-6, freedom) < found < stats.chi2.ppf(1 - 1e-6, freedom) * (1 + 2 / ones)
+
+
+def test_part_of_a_person_is_not_honest():
+    assert shuffled(honest=0.97).honest_people == 19
+    assert shuffled(honest=0.01).honest_people == 1
+
+
+def test_every_private_number_of_a_report_is_counted():
+    assert shuffled().plan().event.coordinates == packed_size(DIM) + DIM
+    known = shuffled(constants=(0.5,))
+    assert known.plan().event.coordinates == packed_size(DIM) + DIM - 1
+
+
+def test_a_batch_is_forgotten_when_it_is_published():
+    plan = shuffled(batch=2).plan()
+    vault, view, report, noise = plan.vault(), plan.view(), np.zeros(plan.report_size), stream(1)
+    for _ in range(2):
+        encode(plan.params, view, np.full(DIM, 0.3), 0.5, report, noise)
+        absorb(plan.params, vault, report)
+    assert vault.sums.any()
+    release(plan.params, vault, view, noise)
+    assert view.stage[0] == 1
+    assert not vault.sums.any()

@@ -297,3 +297,18 @@ def test_a_promise_beyond_what_doubles_can_count_is_refused():
 def test_impossible_sums_are_refused(call, word):
     with pytest.raises(BadInput, match=word):
         call()
+
+
+def test_the_tails_of_all_coordinates_and_rows_stay_within_their_share_of_delta(monkeypatch):
+    """Each coordinate has two tails, in every batch that a person may be in."""
+    seen, largest_step = [], module._largest_step
+
+    def looked_at(scores, reach, tail):
+        seen.append(tail)
+        return largest_step(scores, reach, tail)
+
+    monkeypatch.setattr(module, "_largest_step", looked_at)
+    module._epsilon.cache_clear()
+    binomial_epsilon(4096, 8.0, 5, 1e-6, reports=2)
+    module._epsilon.cache_clear()
+    assert 2 * 2 * 5 * max(seen) <= max(module._SHARES) * 1e-6 * (1 + 1e-12)
