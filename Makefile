@@ -7,7 +7,7 @@ PLAIN  := $(VENV)/.installed
 
 PEERS  := .venv-peers
 
-.PHONY: demo test test-long lint bench bench-peers bench-serve docs format constraints clean
+.PHONY: demo test test-long mutants lint bench bench-peers bench-serve docs format constraints clean
 
 demo: $(PLAIN)
 	$(BIN)/tacit frontier joint-linucb --environment table --data digits --projection 4 --measure reward \
@@ -22,6 +22,10 @@ test: $(STAMP)
 
 test-long: $(STAMP)
 	$(BIN)/python -m pytest -n 2
+
+# Slips in what privacy rests on, tried one by one on a copy of the sources: each must make its tests fail.
+mutants: $(STAMP)
+	$(BIN)/python -m tests.mutants --write docs/results/mutants.md
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -294,7 +294,7 @@ ACTION = {"id": "a", "features": [0.1, 0.2, 0.3]}
 BODIES: dict[str, Any] = {
     "a text": {"value": str(SECRET)},
     "a list": {"value": [SECRET]},
-    "a field nobody knows": {"value": 0.5, str(SECRET): SECRET},
+    "an unknown field": {"value": 0.5, str(SECRET): SECRET},
     "no object": [SECRET],
     "no field": {str(SECRET): 1},
     "features in words": {"actions": [{**ACTION, "features": [str(SECRET)] * 3}]},

@@ -1,4 +1,4 @@
-"""The laws for settings and inputs nobody would think of: drawn from ranges, the same in every run.
+"""The laws for settings and inputs that are not chosen by hand: drawn from ranges, the same in every run.
 
 Every policy is varied from its own examples: other bounds, other promises, other dimensions. What a policy refuses
 is drawn again.

@@ -34,7 +34,7 @@ from tests.mutants.table import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
 #: Seconds that the tests of one mutant may take.
-PATIENCE = 180.0
+PATIENCE = 120.0
 #: What a slip that is no slip of privacy ends in: a name that is not there, a call that does not fit.
 MISTAKES = ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "NameError", "UnboundLocalError")
 MISTAKES += ("AttributeError", "TypeError", "numba.")

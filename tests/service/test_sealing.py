@@ -7,7 +7,7 @@ import pytest
 from tacit.errors import StoreRefused
 from tacit.service.sealing import Sealer, Secret
 
-KEY, DATA = bytes(range(32)), b"somebody's sums"
+KEY, DATA = bytes(range(32)), b"exact sums of people"
 
 
 def test_what_is_sealed_opens_again_and_shows_nothing():
