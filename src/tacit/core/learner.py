@@ -62,9 +62,7 @@ class Learner:
     What may leave the process is an encrypted `checkpoint`, which ends this learner.
     """
 
-    def __init__(
-        self, config: Policy, *, seed: int | None, sampler: str, closes_after: int | None = None
-    ) -> None:
+    def __init__(self, config: Policy, *, seed: int | None, sampler: str, closes_after: int | None = None) -> None:
         self._config = config
         self._plan = plan = config.planned(sampler)
         self._limit = plan.limit

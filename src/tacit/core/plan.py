@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit.noise import Law
 from tacit.privacy.event import Event, ForkedEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Trust
+
+if TYPE_CHECKING:
+    from tacit.noise import Law
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,7 @@ def unpack(payload: bytes) -> Learner:
     with np.load(io.BytesIO(payload), allow_pickle=False) as file:
         arrays: Arrays = {name: file[name] for name in file.files}
     facts = json.loads(arrays["facts"].tobytes())
-    learner = Learner(
-        _config(facts), seed=facts["seed"], sampler=facts["sampler"], closes_after=facts["closes_after"]
-    )
+    learner = Learner(_config(facts), seed=facts["seed"], sampler=facts["sampler"], closes_after=facts["closes_after"])
     plan, session = learner._plan, learner._session
     if not same(json.loads(json.dumps(plan.event.to_dict())), facts["event"]) or clock_of(plan) != facts["clock"]:
         raise BadCheckpoint(
