@@ -10,3 +10,4 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
+Bools: TypeAlias = NDArray[np.bool_]

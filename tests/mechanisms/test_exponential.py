@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -27,7 +28,10 @@ from tacit.mechanisms.exponential import (
     published_rate,
     range_rate,
 )
+from tacit.mechanisms.exponential.candidates import _placed_exactly, placed
+from tacit.mechanisms.exponential.rejection import _kept
 from tacit.mechanisms.exponential.uniforms import from_words, uniforms
+from tacit.noise.coins import Uniform, exp_bounds
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL, UNSEEDED_LEVEL
 
@@ -418,3 +422,60 @@ def test_impossible_draws_from_a_box_are_refused(change, word):
     given = {"score": lambda points: points[:, 0], "box": ((0, 1),), "eta": 1.0, "upper": 1.0} | change
     with pytest.raises(BadInput, match=word):
         draw_by_rejection(**given)
+
+
+# Exact draws ------------------------------------------------------------------------------------------------------
+
+
+def given_words(*words):
+    """These words, and no others."""
+    left = list(words)
+
+    def draw(count):
+        found, left[:count] = np.array(left[:count], np.uint64), []
+        assert len(found) == count
+        return found
+
+    return draw
+
+
+def test_what_doubles_decide_of_a_place_is_what_whole_numbers_say():
+    x = np.array([0.0, 0.5, 3.0, 0.25, 40.0, 0.1])
+    words = np.random.default_rng(3).integers(0, 2**64, 400, dtype=np.uint64)
+    places = [placed(x, given_words(word)) for word in words]
+    assert places == [_placed_exactly(x, Uniform(int(word), given_words())) for word in words]
+    assert len(set(places)) == 5
+
+
+def test_a_number_between_two_candidates_is_placed_by_more_bits():
+    """Two candidates of one weight: the border is ½, of three it is a third, and later bits tell on which side."""
+    x, half = np.zeros(2), 2**63
+    assert placed(x, given_words(half - 1, 0)) == 0
+    assert placed(x, given_words(half, 2**64 - 1)) == 1
+    third = 2**64 // 3
+    assert placed(np.zeros(3), given_words(third, 0)) == 0
+    assert placed(np.zeros(3), given_words(third, 2**64 - 1)) == 1
+
+
+def test_a_candidate_of_hardly_any_weight_is_drawn_all_the_same():
+    """e^−60 is below the last bit of a double in [0, 1): in whole numbers it has its share."""
+    x = np.array([60.0, 0.0])
+    share = int(np.exp(-60.0) * 2.0**128)
+    assert placed(x, given_words(0, share - 2**20)) == 0
+    assert placed(x, given_words(0, share + 2**20)) == 1
+
+
+def test_live_draws_have_the_law():
+    """Error level 1e-9: the operating system cannot be seeded. A rate a tenth too steep is rejected."""
+    scores, count = np.array(SCORES), 20_000
+    live = np.bincount([draw_candidate(scores, 1.5) for _ in range(count)], minlength=len(scores))
+    assert checks.counts(live, probabilities(scores, 1.5)) > UNSEEDED_LEVEL
+    steep = np.bincount([draw_candidate(scores, 1.65) for _ in range(count)], minlength=len(scores))
+    assert checks.counts(steep, probabilities(scores, 1.5)) < UNSEEDED_LEVEL
+
+
+def test_coins_of_a_rejection_are_decided_for_certain():
+    x = np.array([0.7, 0.7, 5.0])
+    edge = exp_bounds(Fraction(0.7), 64)[0]
+    laid = iter([np.array([edge, edge, 0], np.uint64), np.array([0], np.uint64), np.array([2**64 - 1], np.uint64)])
+    assert _kept(x, lambda count: next(laid)).tolist() == [True, False, True]

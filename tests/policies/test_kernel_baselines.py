@@ -22,6 +22,7 @@ from tacit.policies.kernel_baselines import moments as sums
 from tacit.policies.kernel_baselines.moments import Moments, Posterior, unit_rows
 from tacit.policies.kernel_baselines.one_shot import noise_bound, noised, solved_shifted
 from tacit.policies.usca.function import FeatureFunction
+from tacit.privacy.event import GaussianEvent
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
 
@@ -231,7 +232,11 @@ def test_features_that_are_too_long_are_cut():
     np.testing.assert_allclose((rows**2).sum(axis=1), 1.0)
 
 
-def released_noise(scale: float, runs: int, draw=noised) -> list[float]:
+def _of_scale(moments, scale, numbers):
+    return noised(moments, GaussianEvent(scale, 2.0), numbers)
+
+
+def released_noise(scale: float, runs: int, draw=_of_scale) -> list[float]:
     """How probable the noise of so many releases of known sums is: diagonal, off the diagonal, vector, shape."""
     config = ONE_SHOT[1]
     actions, rewards, _ = draws(config, 30)
@@ -262,7 +267,7 @@ def test_the_noise_of_a_release_has_the_calibrated_law():
 
 def _plain_diagonal(moments, scale, numbers):
     """The broken twin: a diagonal like everything else, for which √2·L̃² would have to be paid."""
-    matrix, vector = noised(moments, scale, numbers)
+    matrix, vector = noised(moments, GaussianEvent(scale, 2.0), numbers)
     place = np.diag_indices(len(vector))
     matrix[place] = moments.gram[place] + (matrix[place] - moments.gram[place]) / math.sqrt(2)
     return matrix, vector
@@ -272,8 +277,8 @@ def _plain_diagonal(moments, scale, numbers):
     "twin",
     [
         _plain_diagonal,
-        lambda moments, scale, numbers: noised(moments, 0.9 * scale, numbers),
-        lambda moments, scale, numbers: noised(moments, scale, Numbers(1)),
+        lambda moments, scale, numbers: noised(moments, GaussianEvent(0.9 * scale, 2.0), numbers),
+        lambda moments, scale, numbers: noised(moments, GaussianEvent(scale, 2.0), Numbers(1)),
     ],
     ids=["plain diagonal", "a tenth too little", "the same noise again"],
 )
@@ -302,7 +307,7 @@ def test_the_noised_matrix_is_positive_definite_as_often_as_stated():
     """Without records there is nothing but noise: the worst case. At α = 0.001 two of 200 are not to be expected."""
     config = ONE_SHOT[1]
     bound, empty = noise_bound(config, 1.0), Moments(config.map)
-    smallest = [np.linalg.eigvalsh(noised(empty, 1.0, Numbers(seed))[0])[0] for seed in range(200)]
+    smallest = [np.linalg.eigvalsh(noised(empty, GaussianEvent(1.0, 2.0), Numbers(seed))[0])[0] for seed in range(200)]
     assert sum(value < -bound for value in smallest) <= 1
     assert min(smallest) < -0.3 * bound  # and the bound is no idle one
 

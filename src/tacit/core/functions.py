@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats, Ints
-from tacit._validate import one_of
-from tacit.core.settings import SAMPLERS, Declared, Settings
-from tacit.errors import NoSecureSampler, VaultSealed
+from tacit._validate import one_of, whole
+from tacit.core.settings import SAMPLERS, Declared, Settings, sampler_for
+from tacit.errors import VaultSealed
 from tacit.privacy.card import Card, SpendingPath
 from tacit.privacy.event import Event
 from tacit.privacy.guarantee import Guarantee
@@ -80,13 +80,21 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
         against."""
 
     @abstractmethod
-    def plan(self) -> FunctionPlan:
-        """Work out the noise and its price. Pure: two calls give the same plan."""
+    def plan(self, sampler: str = "double") -> FunctionPlan:
+        """Work out the noise and its price. Pure: two calls give the same plan. `sampler="secure"`: for noise that is
+        drawn exactly, in whole numbers, with rounding in the price."""
+
+    def start(self, *, seed: int | None = None, sampler: str | None = None) -> FunctionLearner:
+        """A live learner. Noise is drawn exactly, in whole numbers, from the operating system's randomness.
+
+        With `seed`, which is for simulation only, it can be recomputed by anyone who knows the seed, and the learner's
+        guarantee says so; it is then in double precision unless `sampler="secure"`.
+        """
+        return self._learner(None if seed is None else whole("seed", seed, low=0), sampler_for(sampler, seed))
 
     @abstractmethod
-    def start(self, *, seed: int | None = None) -> FunctionLearner:
-        """A live learner. Noise comes from the operating system; with `seed`, which is for simulation only, it can be
-        recomputed by anyone who knows the seed, and the learner's guarantee says so."""
+    def _learner(self, seed: int | None, sampler: str) -> FunctionLearner:
+        """A live learner."""
 
     def in_world(self, **given: Any) -> Self:
         """The configuration, with what it was not told taken from here: what is public of an environment, and the
@@ -121,19 +129,15 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
     @property
     def guarantee(self) -> Guarantee:
         """What this configuration gives to those it learns from, once all of its promise is spent in any way."""
-        return self.plan().guarantee
+        return self.plan("secure").guarantee
 
     def sampler(self) -> str:
         """How noise is drawn where people are protected."""
-        return "double"
+        return "secure"
 
     def planned(self, sampler: str = "secure") -> FunctionPlan:
-        """`plan()`; refuses "secure", for which there is no sampler."""
-        if one_of("sampler", sampler, SAMPLERS) == "secure":
-            raise NoSecureSampler(
-                f"Expected a policy with an exact sampler, got {self.slug}, which learns functions and has none."
-            )
-        return self.plan()
+        """`plan`, with a sampler that there is."""
+        return self.plan(one_of("sampler", sampler, SAMPLERS))
 
     def card(self, *, seeded: bool = False, sampler: str | None = None) -> Card:
         """What a privacy officer reads before signing."""

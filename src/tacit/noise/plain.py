@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
 
-from tacit._types import Floats
+from tacit._types import Floats, Words
 from tacit.noise.coins import random_words
+from tacit.noise.discrete import DiscreteGaussian
 from tacit.noise.tape import uniforms_of
 
 
@@ -27,6 +27,12 @@ class Numbers:
         """What a mechanism draws from in a simulation; None: from the operating system."""
         return self._generator
 
+    def words(self, count: int) -> Words:
+        """Independent words of 64 bits: what exact samplers are made of."""
+        if self._generator is None:
+            return random_words(count)
+        return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
+
     def uniforms(self, *shape: int) -> Floats:
         """Independent numbers uniform on [0, 1)."""
         if self._generator is not None:
@@ -34,10 +40,14 @@ class Numbers:
         return uniforms_of(random_words(int(np.prod(shape)))).reshape(shape)
 
     def normals(self, *shape: int) -> Floats:
-        """Independent standard normal numbers."""
-        if self._generator is not None:
-            return self._generator.standard_normal(shape)
-        return ndtri(uniforms_of(random_words(int(np.prod(shape)))) + 2.0**-54).reshape(shape)
+        """Independent standard normal numbers, in double precision: with a seed alone."""
+        if self._generator is None:
+            raise RuntimeError("Expected a seed for normal numbers in double precision, got none.")
+        return self._generator.standard_normal(shape)
+
+    def discrete(self, scale: float, count: int) -> Floats:
+        """Independent discrete Gaussians of this scale, drawn exactly."""
+        return DiscreteGaussian(scale).draw(count, self.words)
 
     def __reduce__(self) -> str:
         raise TypeError("A source of noise cannot be pickled or copied: two would hand out the same numbers.")

@@ -56,16 +56,16 @@ _TOLD = "the reward of one record turned from beyond +B to beyond −B, at the p
 def attacks(config: USCA | FeatureLinUCB, sampler: str = "double") -> tuple[Attack, ...]:
     """On everything that leaves through the first door, and then through others."""
     if isinstance(config, USCA):
-        return _on_usca(config)
-    return _on_views(config) if config.mode == "releases" else _on_sums(config)
+        return _on_usca(config, sampler)
+    return _on_views(config, sampler) if config.mode == "releases" else _on_sums(config, sampler)
 
 
-def _on_usca(config: USCA) -> tuple[Attack, ...]:
+def _on_usca(config: USCA, sampler: str) -> tuple[Attack, ...]:
     """Each is held to the curve of its own way of asking, which is more than the promise of all."""
     case, choice = _farthest(config)
     drawn = Attack(
         DRAWN,
-        Draws(config, case, choice=choice),
+        Draws(config, case, sampler=sampler, choice=choice),
         _TOLD.format(f"moves one candidate most, against {CANDIDATES - 1} others in one place"),
         fit=tables,
         smooth=False,
@@ -75,25 +75,25 @@ def _on_usca(config: USCA) -> tuple[Attack, ...]:
         return (drawn,)
     released = Attack(
         RELEASED,
-        Functions(config, _heaviest(config)),
+        Functions(config, _heaviest(config), sampler=sampler),
         _TOLD.format("has the largest leverage"),
         claim=Claim(config.epsilon, config.delta, config.promise.mu),
     )
     return (released, drawn)
 
 
-def _on_sums(config: FeatureLinUCB) -> tuple[Attack, ...]:
+def _on_sums(config: FeatureLinUCB, sampler: str) -> tuple[Attack, ...]:
     case = _longest(config)
     told = _TOLD.format("has the longest features")
     return (
-        Attack(RELEASED, Sums(config, case), told),
-        Attack(FUNCTION, Solved(config, case), told, smooth=False),
+        Attack(RELEASED, Sums(config, case, sampler=sampler), told),
+        Attack(FUNCTION, Solved(config, case, sampler=sampler), told, smooth=False),
     )
 
 
-def _on_views(config: FeatureLinUCB) -> tuple[Attack, ...]:
+def _on_views(config: FeatureLinUCB, sampler: str) -> tuple[Attack, ...]:
     """The rows go to `JointLinUCB`, and so does the attack: its views are all that is released."""
-    plan, row = config.linear.plan(), unit_rows(config.map, _longest(config).point[None, :])[0]
+    plan, row = config.linear.plan(sampler), unit_rows(config.map, _longest(config).point[None, :])[0]
     plan, releases = joint.begun(plan, joint.release_rounds(config.linear, plan), 1)
     scripts = _scripts(config, int(releases[-1]) + 1, clipped=True)
     told = _TOLD.format("has the longest features")
@@ -203,7 +203,7 @@ def _scripts(config: FeatureLinUCB, rounds: int, *, clipped: bool) -> tuple[Scri
 def twins(config: USCA | FeatureLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     if isinstance(config, FeatureLinUCB) and config.mode == "releases":
-        return _of_views(config)
+        return _of_views(config, sampler)
     found = [
         Twin("clipping off", "a reward counts with the size it comes with", _changed(clipped=False)),
         Twin("noise redrawn", "the same thing is released again and again", _redrawn),
@@ -214,7 +214,7 @@ def twins(config: USCA | FeatureLinUCB, sampler: str = "double") -> tuple[Twin, 
         # replaced.
         found.append(Twin("noise halved", "half the noise, or twice the rate of a draw", _changed(sharper=2.0)))
     if isinstance(config, USCA) and config.form == "features" and _farthest(config)[0].share > _NEARLY_ALL:
-        found.append(Twin("draw too steep", "a draw has one and a half times its rate", _steeper(config)))
+        found.append(Twin("draw too steep", "a draw has one and a half times its rate", _steeper(config, sampler)))
     if isinstance(config, USCA) and config.regulariser <= _SMALL_TAU:
         found.append(
             Twin("sensitivity without 1/τ", "σ² is taken for the variance of a posterior", _without_tau(config))
@@ -222,18 +222,20 @@ def twins(config: USCA | FeatureLinUCB, sampler: str = "double") -> tuple[Twin, 
     return tuple(found)
 
 
-def _of_views(config: FeatureLinUCB) -> tuple[Twin, ...]:
+def _of_views(config: FeatureLinUCB, sampler: str) -> tuple[Twin, ...]:
     """Those of `JointLinUCB`. Rewards are clipped on the way to it and there once more: a twin does neither."""
 
     def unclipped(attack: Attack) -> Attack:
-        sampler: Any = attack.sampler
-        params = sampler.plan.params
+        played: Any = attack.sampler
+        params = played.plan.params
         wide = params._replace(row=params.row._replace(reward_low=-1e9, reward_high=1e9))
-        rounds = len(sampler.scripts[0].rewards)
-        plan, scripts = replace(sampler.plan, params=wide), _scripts(config, rounds, clipped=False)
-        return replace(attack, sampler=replace(sampler, plan=plan, scripts=scripts))
+        rounds = len(played.scripts[0].rewards)
+        plan, scripts = replace(played.plan, params=wide), _scripts(config, rounds, clipped=False)
+        return replace(attack, sampler=replace(played, plan=plan, scripts=scripts))
 
-    others = [twin for twin in joint.twins(config.linear) if twin.name not in ("clipping off", "noise redrawn")]
+    others = [
+        twin for twin in joint.twins(config.linear, sampler) if twin.name not in ("clipping off", "noise redrawn")
+    ]
     return (
         Twin("clipping off", "a reward counts with the size it comes with", unclipped),
         Twin("noise redrawn", "every view is drawn three times", spoiled(reads=3)),
@@ -252,9 +254,9 @@ def _redrawn(attack: Attack) -> Attack:
     return _changed(reads=3)(attack)
 
 
-def _steeper(config: USCA) -> Callable[[Attack], Attack]:
+def _steeper(config: USCA, sampler: str) -> Callable[[Attack], Attack]:
     """The draw, whatever else is attacked. Of two candidates its odds show most, and its ε, 0.75 of the 1.5, least."""
-    return lambda attack: _changed(sharper=1.5, candidates=2)(_on_usca(config)[-1])
+    return lambda attack: _changed(sharper=1.5, candidates=2)(_on_usca(config, sampler)[-1])
 
 
 def _without_tau(config: USCA) -> Callable[[Attack], Attack]:

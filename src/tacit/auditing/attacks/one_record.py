@@ -16,7 +16,9 @@ from tacit._types import Floats, Ints
 from tacit.auditing.attack import BEYOND
 from tacit.auditing.scores import Score, table
 from tacit.mechanisms.exponential import probabilities
+from tacit.mechanisms.exponential.candidates import placed
 from tacit.mechanisms.exponential.uniforms import from_words
+from tacit.mechanisms.vector import scale_of
 from tacit.noise.plain import Numbers
 from tacit.policies.kernel_baselines.moments import unit_rows
 from tacit.policies.kernel_baselines.one_shot import noise_bound, noised, solved_shifted
@@ -24,8 +26,6 @@ from tacit.policies.kernel_baselines.one_shot import noise_bound, noised, solved
 #: Candidates of a draw: one that the record pulls at, and all others in one place. The more there are, the less the
 #: pull on the one changes the sum of all weights, which would take back part of what the odds show.
 CANDIDATES = 32
-#: Up to so many numbers a linear function of them is worked out beforehand.
-_FEW_NUMBERS = 200
 
 
 class Case(NamedTuple):
@@ -50,6 +50,7 @@ class OneRecord(ABC):
     config: Any
     case: Case
     clipped: bool = True
+    sampler: str = "double"  #: how noise is drawn
     sharper: float = 1.0  #: how many times too little noise there is, or how many times too steep a rate
     reads: int = 1  #: how often the same thing is drawn anew
 
@@ -61,7 +62,7 @@ class OneRecord(ABC):
 
     def _ready(self, world: int) -> Any:
         """A learner that has learned the record of this world. Its seed is used for nothing."""
-        learner: Any = self.config.start(seed=0)
+        learner: Any = self.config.start(seed=0, sampler=self.sampler)
         reward = reward_of(self.config, world)
         action, context = self._split(self.case.point)
         if self.clipped:
@@ -102,7 +103,7 @@ class Functions(OneRecord):
 
     def _again(self, learner: Any) -> Any:
         """Another learner with the same sum: reads of one sum are what a twin does."""
-        other: Any = self.config.start(seed=0)
+        other: Any = self.config.start(seed=0, sampler=self.sampler)
         other._sum, other._rows = learner._sum.copy(), learner._rows
         return other
 
@@ -117,6 +118,9 @@ class _ManyNumbers:
 
     def normals(self, *shape: int) -> Floats:
         return self._numbers.normals(self._runs, *shape) / self._sharper
+
+    def discrete(self, scale: float, count: int) -> Floats:
+        return self._numbers.discrete(scale / self._sharper, self._runs * count).reshape(self._runs, count)
 
 
 class _ManyVectors:
@@ -145,10 +149,19 @@ class Draws(OneRecord):
         # Scores and rate as `predict_once` works them out. What is left out of it comes between that and the draw: the
         # ledger, which would take one draw and refuse the second.
         scores, rate = learner._means(points), self.sharper * learner._rate(self.config.epsilon, points)
-        assert numbers.generator is not None
-        found = drawn_candidates(scores, rate, numbers.generator, runs)
+        if self.sampler == "secure":
+            found = exact_candidates(scores, rate, numbers, runs)
+        else:
+            assert numbers.generator is not None
+            found = drawn_candidates(scores, rate, numbers.generator, runs)
         # The others are alike: which of them it was says nothing, and would blur the table.
         return np.minimum(found.astype(np.float64), 1.0)[:, None]
+
+
+def exact_candidates(scores: Floats, rate: float, numbers: Numbers, runs: int) -> Ints:
+    """What so many calls of `draw_candidate` give that draw exactly from these words, and nothing is checked in."""
+    x = np.maximum(rate * (scores.max() - scores), 0.0)
+    return np.array([placed(x, numbers.words) for _ in range(runs)], np.int64)
 
 
 def drawn_candidates(scores: Floats, rate: float, rng: np.random.Generator, runs: int) -> Ints:
@@ -173,32 +186,8 @@ class Sums(OneRecord):
 
     def _noised(self, learner: Any, runs: int, numbers: Numbers) -> tuple[Floats, Floats]:
         """By the one line of `release_function` that reads the sums: all that follows it is post-processing."""
-        moments, scale = learner._moments, learner._event(None, None)[0].scale / self.sharper
-        size = len(moments.vector) * (len(moments.vector) + 3) // 2
-        if size > _FEW_NUMBERS:
-            drawn = [noised(moments, scale, numbers) for _ in range(runs)]
-            return np.array([matrix for matrix, _ in drawn]), np.array([vector for _, vector in drawn])
-        # What comes out is the exact sums plus a linear function of the numbers that are drawn. Both are found by
-        # asking the mechanism itself, one number at a time; then a batch is one product, and to rounding the same.
-        matrix, vector = noised(moments, scale, _Handed(np.zeros(size)))  # type: ignore[arg-type]
-        each = [noised(moments, scale, _Handed(one)) for one in np.eye(size)]  # type: ignore[arg-type]
-        normals = numbers.normals(runs, size)
-        return (
-            matrix + np.tensordot(normals, np.array([one - matrix for one, _ in each]), 1),
-            vector + normals @ np.array([one - vector for _, one in each]),
-        )
-
-
-class _Handed:
-    """In place of `Numbers`: one array, given beforehand."""
-
-    def __init__(self, drawn: Floats) -> None:
-        self._drawn = drawn
-
-    def normals(self, count: int) -> Floats:
-        # Another count would mean another mechanism than the one whose batches are made here.
-        assert count == len(self._drawn)
-        return self._drawn
+        many: Any = _ManyNumbers(numbers, runs, self.sharper)
+        return noised(learner._moments, learner._event(None, None)[0], many)
 
 
 @dataclass(frozen=True)
@@ -208,7 +197,7 @@ class Solved(Sums):
     def _released(self, learner: Any, runs: int, numbers: Numbers) -> Floats:
         config = self.config
         matrices, vectors = self._noised(learner, runs, numbers)
-        bound = noise_bound(config, learner._event(None, None)[0].scale)
+        bound = noise_bound(config, scale_of(learner._event(None, None)[0]))
         shift = max(config.shift * bound, config.tau)
         shifted = matrices + shift * np.eye(matrices.shape[1])
         solved = np.linalg.solve(shifted, vectors[:, :, None])[:, :, 0]

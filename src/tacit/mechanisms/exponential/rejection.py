@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit._arrays import finite
-from tacit._types import Floats
+from tacit._types import Bools, Floats
 from tacit._validate import at_least, real, whole
 from tacit.errors import BadInput, PrivacyRefusal
 from tacit.kernels import Box
 from tacit.mechanisms.exponential.uniforms import uniforms
+from tacit.noise.coins import ERROR, DrawWords, Uniform, exp_minus_each, random_words
+from tacit.noise.tape import uniforms_of
 
 _BLOCK = 256
 
@@ -32,10 +35,12 @@ def draw_by_rejection(
     rng: np.random.Generator | None = None,
     *,
     limit: int = 1_000_000,
+    words: DrawWords = random_words,
 ) -> Accepted:
     """One point of the box (a `Box`, or its sides), drawn with density ∝ exp(η·score(x)).
 
-    `score` maps points (n, d) to n numbers. Proposals are uniform and accepted with probability exp(η·(score − upper)).
+    `score` maps points (n, d) to n numbers. Proposals are uniform and accepted with probability exp(η·(score − upper)),
+    by a coin that is decided for certain (`noise/exact.md`); with `rng`, which is for simulation, in double precision.
 
     Formal guarantee: that of `draw_candidate`, with ε bounding how far one row moves η·(score(x) − score(x′)) for any
     two points of the box. `proof.md`.
@@ -59,7 +64,9 @@ def draw_by_rejection(
             )
         with np.errstate(over="ignore"):
             patience = rate * np.minimum(bound - found, np.finfo(np.float64).max)
-        accepted = np.flatnonzero(-np.log(uniforms(count, rng)) >= patience)
+        accepted = np.flatnonzero(
+            -np.log(uniforms(count, rng)) >= patience if rng is not None else _kept(patience, words)
+        )
         if accepted.size:
             first = int(accepted[0])
             return Accepted(points[first].copy(), made + first + 1)
@@ -68,3 +75,14 @@ def draw_by_rejection(
         f"Expected a proposal to be accepted within limit={limit:,}, got none. Nothing was drawn, and what was spent "
         "stays spent. Use candidates, a tighter upper bound, or a larger limit."
     )
+
+
+def _kept(x: Floats, words: DrawWords) -> Bools:
+    """Independent coins of chance e^−x, exact."""
+    drawn, chances = words(len(x)), np.empty(len(x))
+    exp_minus_each(x, chances)
+    leading = uniforms_of(drawn)
+    kept = leading < chances
+    for place in np.flatnonzero(np.abs(leading - chances) <= ERROR):
+        kept[place] = Uniform(int(drawn[place]), words).below_exp(Fraction(float(x[place])))
+    return kept

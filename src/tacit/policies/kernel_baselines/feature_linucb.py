@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tacit._validate import above, one_of, positive, whole
+from tacit._validate import above, one_of, positive
 from tacit.core.functions import FunctionPlan
 from tacit.core.settings import option
 from tacit.errors import BadInput
@@ -134,11 +134,10 @@ class FeatureLinUCB(Baseline):
         """`JointLinUCB` on the features, with rewards in units of B."""
         return releases.linear_policy(self)
 
-    def plan(self) -> FunctionPlan:
-        return one_shot.plan_of(self) if self.mode == "one-shot" else releases.plan_of(self)
+    def plan(self, sampler: str = "double") -> FunctionPlan:
+        return one_shot.plan_of(self, sampler) if self.mode == "one-shot" else releases.plan_of(self, sampler)
 
-    def start(self, *, seed: int | None = None) -> BaselineLearner:
-        drawn = None if seed is None else whole("seed", seed, low=0)
+    def _learner(self, seed: int | None, sampler: str) -> BaselineLearner:
         if self.mode == "one-shot":
-            return one_shot.OneShotLearner(self, seed=drawn)
-        return releases.ReleasesLearner(self, seed=drawn)
+            return one_shot.OneShotLearner(self, seed=seed, sampler=sampler)
+        return releases.ReleasesLearner(self, seed=seed, sampler=sampler)

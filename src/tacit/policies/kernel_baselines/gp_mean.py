@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tacit._types import Floats
-from tacit._validate import positive, whole
+from tacit._validate import positive
 from tacit.core.functions import FunctionPlan
 from tacit.core.settings import option
 from tacit.kernels import Matern, SquaredExponential
@@ -58,11 +58,11 @@ class GPMean(Unprotected):
             ),
         )
 
-    def plan(self) -> FunctionPlan:
+    def plan(self, sampler: str = "double") -> FunctionPlan:
         return open_plan("a function computed from everybody's exact records")
 
-    def start(self, *, seed: int | None = None) -> GPMeanLearner:
-        return GPMeanLearner(self, seed=None if seed is None else whole("seed", seed, low=0))
+    def _learner(self, seed: int | None, sampler: str) -> GPMeanLearner:
+        return GPMeanLearner(self, seed=seed)
 
 
 class GPMeanLearner(BaselineLearner):

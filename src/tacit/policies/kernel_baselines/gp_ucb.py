@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats
-from tacit._validate import positive, whole
+from tacit._validate import positive
 from tacit.core.functions import FunctionPlan
 from tacit.core.settings import option
 from tacit.kernels import Matern, SquaredExponential
@@ -84,11 +84,11 @@ class GPUCB(Unprotected):
             beta = 2 * math.log(len(self.grid) * number**2 * math.pi**2 / (6 * _FAILURE))
         return self.in_units(math.sqrt(beta))
 
-    def plan(self) -> FunctionPlan:
+    def plan(self, sampler: str = "double") -> FunctionPlan:
         return open_plan("choices and a function computed from everybody's exact records")
 
-    def start(self, *, seed: int | None = None) -> GPUCBLearner:
-        return GPUCBLearner(self, seed=None if seed is None else whole("seed", seed, low=0))
+    def _learner(self, seed: int | None, sampler: str) -> GPUCBLearner:
+        return GPUCBLearner(self, seed=seed)
 
 
 class GPUCBLearner(BaselineLearner):

@@ -18,14 +18,14 @@ import numpy as np
 from tacit._types import Floats
 from tacit.core.functions import FunctionPlan
 from tacit.errors import BadInput
+from tacit.mechanisms.vector import released, scale_of, vector_event
 from tacit.noise.plain import Numbers
 from tacit.policies.kernel_baselines import words
 from tacit.policies.kernel_baselines.learner import BaselineLearner
 from tacit.policies.kernel_baselines.moments import Moments, solved_ridge
 from tacit.policies.usca.function import FeatureFunction
-from tacit.privacy.calibrate import calibrate
 from tacit.privacy.card import SpendingPath
-from tacit.privacy.event import GaussianEvent
+from tacit.privacy.event import GaussianEvent, LatticeEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Bill, Ledger, Left
 from tacit.privacy.promise import Promise
@@ -34,19 +34,24 @@ from tacit.privacy.scope import Neighbours
 if TYPE_CHECKING:
     from tacit.policies.kernel_baselines.feature_linucb import FeatureLinUCB
 
+#: Records that a learner without a horizon takes, where noise is drawn exactly: the fewer, the finer its steps.
+_MOST_RECORDS = 2**20
 #: A matrix that is not positive definite is repaired so often, by twice as much each time.
 _REPAIRS = 200
-#: Relative noise above what is left of a budget: the last digit of a quotient must not exceed it.
-_ROUNDING = 1e-9
 #: Below this share of the promised μ nothing is left: calibration keeps a millionth of a promise back, and a function
 #: under the noise of that would be noise.
 _NOTHING = 0.01
 
 
-def event_for(config: FeatureLinUCB, promise: Promise) -> GaussianEvent:
-    """One release that keeps this promise."""
-    moved = config.sensitivity
-    return GaussianEvent(calibrate(promise, lambda scale: GaussianEvent(scale, moved)), moved)
+def event_for(config: FeatureLinUCB, wanted: Promise | float, sampler: str) -> GaussianEvent | LatticeEvent:
+    """One release that keeps this promise, or has this price in μ."""
+    size = config.map.size
+    return vector_event(config.sensitivity, size * (size + 1) // 2 + size, most_records(config), wanted, sampler)
+
+
+def most_records(config: FeatureLinUCB) -> int:
+    """As the horizon has it; without one, as many as exact noise is planned for."""
+    return _MOST_RECORDS if config.horizon is None else config.horizon
 
 
 def noise_bound(config: FeatureLinUCB, scale: float) -> float:
@@ -54,16 +59,17 @@ def noise_bound(config: FeatureLinUCB, scale: float) -> float:
     return scale * 2 * (math.sqrt(config.map.size) + math.sqrt(math.log(2 / config.failure)))
 
 
-def plan_of(config: FeatureLinUCB) -> FunctionPlan:
+def plan_of(config: FeatureLinUCB, sampler: str) -> FunctionPlan:
     """The plan of a single release."""
-    event, promise = event_for(config, config.promise), config.promise
+    event, promise = event_for(config, config.promise, sampler), config.promise
+    scale = scale_of(event)
     # All that the ledger lets pass: in parts a little more than in one calibrated release.
     guarantee = Guarantee(config.trust, config.protects, Neighbours.REPLACE_ONE, config.unit, promise.mu, promise.delta)
     return FunctionPlan(
         paths=(SpendingPath("function", words.FUNCTION, guarantee, event),),
         guarantee=guarantee,
-        noise_scale=event.scale,
-        noise_scales={"regulariser": max(config.shift * noise_bound(config, event.scale), config.tau)},
+        noise_scale=scale,
+        noise_scales={"regulariser": max(config.shift * noise_bound(config, scale), config.tau)},
         assumptions=words.ASSUMPTIONS,
         notes=(words.ONCE, words.STAND_IN),
     )
@@ -72,8 +78,10 @@ def plan_of(config: FeatureLinUCB) -> FunctionPlan:
 class OneShotLearner(BaselineLearner):
     """Exact sums, and one door out of them."""
 
-    def __init__(self, config: FeatureLinUCB, *, seed: int | None) -> None:
-        super().__init__(config, seed=seed)
+    def __init__(self, config: FeatureLinUCB, *, seed: int | None, sampler: str) -> None:
+        super().__init__(config, seed=seed, sampler=sampler)
+        if sampler == "secure":
+            self._limit = most_records(config)
         self._route = config
         self._moments = Moments(config.map)
         self._ledger = Ledger(config.promise, trust=config.trust, protects=config.protects)
@@ -108,37 +116,35 @@ class OneShotLearner(BaselineLearner):
         with self._lock:
             event, at = self._event(epsilon, delta)
             self._ledger.spend(event)  # before anything is drawn: what is refused leaves no trace
-            matrix, vector = noised(self._moments, event.scale, self._numbers)
-            bound = noise_bound(config, event.scale)
+            matrix, vector = noised(self._moments, event, self._numbers)
+            bound = noise_bound(config, scale_of(event))
             found = solved_shifted(matrix, vector, max(config.shift * bound, config.tau), bound)
             return self._function(found * self._domain.reach, _priced(config, event, at))
 
-    def _event(self, epsilon: float | None, delta: float | None) -> tuple[GaussianEvent, float]:
+    def _event(self, epsilon: float | None, delta: float | None) -> tuple[GaussianEvent | LatticeEvent, float]:
         """What is about to be released, and the δ its price is read at."""
         config = self._route
         if epsilon is not None and delta is not None:
-            return event_for(config, Promise(epsilon, delta)), delta
+            return event_for(config, Promise(epsilon, delta), self._sampler), delta
         left = self._ledger.left.mu
         if not self._ledger.events or left < _NOTHING * config.promise.mu:  # the ledger then refuses, and says why
-            return event_for(config, config.promise), config.delta
-        return GaussianEvent(config.sensitivity / left * (1 + _ROUNDING), config.sensitivity), config.delta
+            return event_for(config, config.promise, self._sampler), config.delta
+        return event_for(config, left, self._sampler), config.delta
 
     def __repr__(self) -> str:
         return f"<OneShotLearner of {self._config.slug}: {self._ledger}>"
 
 
-def noised(moments: Moments, scale: float, numbers: Numbers) -> tuple[Floats, Floats]:
-    """Σψψᵀ and Σψ·y under a fresh draw of symmetric noise: `scale` off the diagonal and in the vector, √2 times that
-    on the diagonal, as in `noise/symmetric.py`."""
+def noised(moments: Moments, event: GaussianEvent | LatticeEvent, numbers: Numbers) -> tuple[Floats, Floats]:
+    """Σψψᵀ and Σψ·y under a fresh draw of symmetric noise: of the event's scale off the diagonal and in the vector, √2
+    times that on the diagonal, as in `noise/symmetric.py`. The diagonal is released in units of √2."""
     size = len(moments.vector)
-    drawn = numbers.normals(size * (size + 1) // 2 + size)
     upper = np.triu_indices(size)
-    noise = np.zeros((size, size))
-    noise[upper] = scale * drawn[: len(upper[0])]
-    # Both halves, so that the diagonal has twice what it was given: √2 too much for it.
-    noise = noise + noise.T
-    noise[np.diag_indices(size)] /= math.sqrt(2)
-    return moments.gram + noise, moments.vector + scale * drawn[len(upper[0]) :]
+    units = np.where(upper[0] == upper[1], math.sqrt(2.0), 1.0)
+    found = released(np.concatenate([moments.gram[upper] / units, moments.vector]), event, numbers)
+    matrix = np.zeros((*found.shape[:-1], size, size))
+    matrix[..., upper[0], upper[1]] = found[..., : len(units)] * units
+    return matrix + np.triu(matrix, 1).swapaxes(-1, -2), found[..., len(units) :]
 
 
 def solved_shifted(matrix: Floats, vector: Floats, regulariser: float, repair: float) -> Floats:
@@ -153,5 +159,5 @@ def solved_shifted(matrix: Floats, vector: Floats, regulariser: float, repair: f
     raise RuntimeError("The noised matrix stayed indefinite: the sums are not finite.")
 
 
-def _priced(config: FeatureLinUCB, event: GaussianEvent, delta: float) -> Guarantee:
+def _priced(config: FeatureLinUCB, event: GaussianEvent | LatticeEvent, delta: float) -> Guarantee:
     return Guarantee.priced(event, trust=config.trust, protects=config.protects, unit=config.unit, delta=delta)

@@ -69,9 +69,9 @@ def linear_policy(config: FeatureLinUCB) -> JointLinUCB:
     return found
 
 
-def plan_of(config: FeatureLinUCB) -> FunctionPlan:
+def plan_of(config: FeatureLinUCB, sampler: str) -> FunctionPlan:
     """The plan of the linear policy, in the words of a function."""
-    linear = config.linear.plan()
+    linear = config.linear.plan(sampler)
     times = linear.params.schedule.times
     made = int((times <= config.records).sum())
     return FunctionPlan(
@@ -91,10 +91,10 @@ def plan_of(config: FeatureLinUCB) -> FunctionPlan:
 class ReleasesLearner(BaselineLearner):
     """A learner of `JointLinUCB` that is shown features. Its view is all that leaves it."""
 
-    def __init__(self, config: FeatureLinUCB, *, seed: int | None) -> None:
-        super().__init__(config, seed=seed)
+    def __init__(self, config: FeatureLinUCB, *, seed: int | None, sampler: str) -> None:
+        super().__init__(config, seed=seed, sampler=sampler)
         self._route = config
-        self._linear = config.linear.start(seed=seed)
+        self._linear = config.linear.start(seed=seed, sampler=sampler)
         self._served = 0
 
     def choose(self, context: ArrayLike | None = None) -> Floats:
@@ -131,4 +131,4 @@ class ReleasesLearner(BaselineLearner):
         )
         with self._lock:
             theta = np.array(self._linear.view.theta)
-            return self._function(theta * self._domain.reach, self._config.guarantee)
+            return self._function(theta * self._domain.reach, self._config.plan(self._sampler).guarantee)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from tacit._validate import one_of, positive, real
+from tacit._validate import one_of, positive, real, whole
 from tacit.core.functions import FunctionPlan
-from tacit.core.settings import option
+from tacit.core.settings import option, sampler_for
 from tacit.errors import BadInput
 from tacit.kernels import Matern, SquaredExponential
+from tacit.mechanisms.vector import scale_of, vector_event
 from tacit.policies.usca import words
 from tacit.policies.usca.function import FeatureFunction
 from tacit.policies.usca.learner import USCALearner
@@ -22,9 +23,8 @@ from tacit.policies.usca.public import Public, public_of
 from tacit.policies.usca.shared import KernelPolicy
 from tacit.policies.usca.tuning import tuned_tau
 from tacit.privacy.accountant import theorem_for
-from tacit.privacy.calibrate import calibrate
 from tacit.privacy.card import SpendingPath
-from tacit.privacy.event import ExponentialEvent, GaussianEvent
+from tacit.privacy.event import ExponentialEvent, GaussianEvent, LatticeEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.promise import Promise
 from tacit.privacy.scope import Neighbours, Protects, Trust, Unit
@@ -133,13 +133,12 @@ class USCA(KernelPolicy):
         """2BS: how far one replaced record can move v."""
         return 2 * self.bound * self.public.leverage
 
-    def function_event(self, promise: Promise) -> GaussianEvent:
-        """What a function release that keeps this promise is."""
-        moved = self.sensitivity
-        return GaussianEvent(calibrate(promise, lambda scale: GaussianEvent(scale, moved)), moved)
+    def function_event(self, wanted: Promise | float, sampler: str) -> GaussianEvent | LatticeEvent:
+        """What a function release is that keeps this promise, or has this price in μ."""
+        return vector_event(self.sensitivity, self.public.size, self.records, wanted, sampler)
 
-    def plan(self) -> FunctionPlan:
-        function = None if self.form == "exact" else self.function_event(self.promise)
+    def plan(self, sampler: str = "double") -> FunctionPlan:
+        function = None if self.form == "exact" else self.function_event(self.promise, sampler)
         notes = [] if function is None else [words.ONCE]
         if self.tau is None:
             notes.append(words.HEURISTIC_TAU)
@@ -153,13 +152,13 @@ class USCA(KernelPolicy):
         return FunctionPlan(
             paths=paths,
             guarantee=paths[-1].guarantee,
-            noise_scale=None if function is None else function.scale,
+            noise_scale=None if function is None else scale_of(function),
             noise_scales={"leverage S": self.public.leverage, "tau": self.regulariser},
             assumptions=words.ASSUMPTIONS,
             notes=tuple(notes),
         )
 
-    def _paths(self, function: GaussianEvent | None) -> tuple[SpendingPath, ...]:
+    def _paths(self, function: GaussianEvent | LatticeEvent | None) -> tuple[SpendingPath, ...]:
         """What the ledger lets pass, by what was asked for first. The last covers all the others."""
         promise = self.promise
         scope = (self.trust, self.protects, Neighbours.REPLACE_ONE, self.unit)
@@ -174,5 +173,8 @@ class USCA(KernelPolicy):
             return (draws, mixed)
         return (SpendingPath("function", words.FUNCTION, curve, function), draws, mixed)
 
-    def start(self, *, seed: int | None = None) -> USCALearner:
-        return USCALearner(self, seed=seed)
+    def start(self, *, seed: int | None = None, sampler: str | None = None) -> USCALearner:
+        return self._learner(None if seed is None else whole("seed", seed, low=0), sampler_for(sampler, seed))
+
+    def _learner(self, seed: int | None, sampler: str) -> USCALearner:
+        return USCALearner(self, seed=seed, sampler=sampler)

@@ -41,11 +41,20 @@ class FunctionDiagnostics:
 class ExploringLearner(FunctionLearner):
     """A learner at work: exploration is even unless it says otherwise."""
 
-    def __init__(self, config: KernelPolicy, domain: Domain, *, seed: int | None, trial: int = 0) -> None:
+    def __init__(
+        self, config: KernelPolicy, domain: Domain, *, seed: int | None, sampler: str = "double", trial: int = 0
+    ) -> None:
         super().__init__()
+        self._sampler = sampler
         self._settings, self._domain = config, domain
         self._numbers = Numbers(seed, trial, POLICY)
+        self._limit = config.horizon  # records at most
         self._rows = self._moved_contexts = self._moved_actions = self._moved_rewards = 0
+
+    @property
+    def _rng(self) -> np.random.Generator | None:
+        """What draws in double precision, in a simulation; None: noise is drawn exactly."""
+        return self._numbers.generator if self._sampler == "double" else None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -98,7 +107,7 @@ class ExploringLearner(FunctionLearner):
     def learn_many(self, actions: ArrayLike, rewards: ArrayLike, contexts: ArrayLike | None = None) -> None:
         """Learn n records at once: actions (n, d), rewards (n,), contexts (n, c). If one is bad, none is learned."""
         found = records_of(self._domain, actions, rewards, contexts)
-        limit = self._settings.horizon
+        limit = self._limit
         with self._lock:
             if limit is not None and self._rows + len(found.points) > limit:
                 raise HorizonSpent(

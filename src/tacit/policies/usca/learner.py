@@ -21,10 +21,11 @@ from tacit.mechanisms.exponential import (
     range_rate,
     with_rounding,
 )
+from tacit.mechanisms.vector import released
 from tacit.policies.usca.exploring import ExploringLearner
 from tacit.policies.usca.function import FeatureFunction, as_actions, as_context, pairs
 from tacit.policies.usca.records import Domain
-from tacit.privacy.event import ExponentialEvent, GaussianEvent
+from tacit.privacy.event import ExponentialEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Bill, Ledger, Left
 from tacit.privacy.promise import Promise
@@ -39,10 +40,10 @@ _LEAST_SHARE = 0.01
 class USCALearner(ExploringLearner):
     """A policy at work. `choose` reads nothing, `learn` writes the vault, and what leaves it is in the ledger first."""
 
-    def __init__(self, config: USCA, *, seed: int | None, trial: int = 0) -> None:
+    def __init__(self, config: USCA, *, seed: int | None, sampler: str, trial: int = 0) -> None:
         public = config.public
         domain = Domain(public.actions, public.contexts, config.middle, config.bound)
-        super().__init__(config, domain, seed=seed, trial=trial)
+        super().__init__(config, domain, seed=seed, sampler=sampler, trial=trial)
         self._config, self._public = config, public
         self._sum = np.zeros(self._public.size)  # v; the exact form keeps its records instead
         self._kept: list[tuple[Floats, float]] = []
@@ -67,7 +68,7 @@ class USCALearner(ExploringLearner):
         return self._ledger.left
 
     def _plan(self) -> FunctionPlan:
-        plan = self._config.plan()
+        plan = self._config.plan(self._sampler)
         match self._ledger.ways:
             case ("curve",):
                 return plan.left("function")
@@ -94,7 +95,8 @@ class USCALearner(ExploringLearner):
         """Spend (ε, δ), by default all that is left, on the whole function: it may then be asked about any number of
         contexts, stored and shared.
 
-        Formal guarantee: v + s·N(0, I) with s = 2BS/μ(ε, δ), drawn once: (ε, δ)-DP for one replaced record.
+        Formal guarantee: v in whole steps plus discrete Gaussians of scale s = 2BS/μ(ε, δ), drawn once: (ε, δ)-DP for
+        one replaced record (`mechanisms/vector.py`).
         """
         public, config = self._public, self._config
         if public.operator is None:
@@ -103,9 +105,9 @@ class USCALearner(ExploringLearner):
             raise BadInput(f"Expected epsilon and delta together, got epsilon={epsilon!r}, delta={delta!r}.")
         with self._lock:
             if epsilon is not None and delta is not None:
-                event = config.function_event(Promise(epsilon, delta))
+                event = config.function_event(Promise(epsilon, delta), self._sampler)
             elif not self._ledger.events:
-                event = config.function_event(config.promise)
+                event = config.function_event(config.promise, self._sampler)
             else:
                 left = self._ledger.left.mu
                 if left < _LEAST_SHARE * config.promise.mu:
@@ -113,9 +115,9 @@ class USCALearner(ExploringLearner):
                         f"Expected enough of the budget for a function, got {self._ledger.left} left: it would be "
                         "nothing but noise. Nothing was spent."
                     )
-                event = GaussianEvent(config.sensitivity / left * (1 + 1e-9), config.sensitivity)
+                event = config.function_event(left, self._sampler)
             self._ledger.spend(event)  # before anything is drawn: what is refused leaves no trace
-            noised = self._sum + event.scale * self._numbers.normals(public.size)
+            noised = released(self._sum, event, self._numbers)
             share = config.records / max(self._rows, 1)
         guarantee = Guarantee.priced(
             event,
@@ -173,7 +175,7 @@ class USCALearner(ExploringLearner):
                 self._asked = actions
             if scores is None or actions is None:
                 return self._draw_anywhere(row, rate)
-            place = draw_candidate(scores, rate, self._numbers.generator)
+            place = draw_candidate(scores, rate, self._rng, words=self._numbers.words)
         found: Floats = public.actions.clip(actions[place : place + 1])[0][0]
         return found
 
@@ -210,7 +212,7 @@ class USCALearner(ExploringLearner):
             beside = actions if row is None else np.hstack([actions, np.repeat(row[None, :], len(actions), axis=0)])
             return self._means(beside)
 
-        return draw_by_rejection(score, public.actions, rate, upper, self._numbers.generator).point
+        return draw_by_rejection(score, public.actions, rate, upper, self._rng, words=self._numbers.words).point
 
     def _refuse_other(self, actions: Floats, public_candidates: bool) -> None:
         if public_candidates or self._asked is None:
