@@ -334,7 +334,7 @@ def test_a_live_learner_draws_what_its_plan_says_and_no_two_views_are_alike(kind
         assert learner.guarantee == plan_for(kind).guarantee
         for number in range(rows):
             x = row_of(kind, learner._session.view, axis(kind, number))
-            learner._tick(np.ascontiguousarray(x), 0.25)
+            learner._learn(np.ascontiguousarray(x), 0.25, None)
         shown.append([*learner.view])
         laid = learner._session.noise.normals
         ready = laid[~np.isnan(laid)]

@@ -12,7 +12,7 @@ from tacit._types import Floats
 from tacit._validate import one_of, whole
 from tacit.core.plan import Plan
 from tacit.core.settings import SAMPLERS, Declared, Settings, sampler_for
-from tacit.errors import NoSecureSampler
+from tacit.errors import BadInput, NoSecureSampler
 from tacit.privacy.card import Card
 from tacit.privacy.card.words import mechanism_names
 from tacit.privacy.guarantee import Guarantee
@@ -77,8 +77,13 @@ class Policy(Asked, Settings, ABC):
         return plan
 
     def sampler(self) -> str:
-        """How noise is drawn where people are protected; "double" where that can only be simulated."""
-        return "secure" if self.plan("secure").exact else "double"
+        """How noise is drawn where people are protected; "double" where that can only be simulated, because no exact
+        sampler is known, or because there is so little noise that no lattice is fine enough for it."""
+        try:
+            return "secure" if self.plan("secure").exact else "double"
+        except BadInput:
+            self.plan("double")  # if that is refused as well, then for another reason
+            return "double"
 
     @property
     def calibrated(self) -> str:
