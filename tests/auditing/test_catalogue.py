@@ -35,9 +35,16 @@ def kind_of(form) -> tuple[object, ...]:
 
 
 KINDS = [kind_of(form) for form in FORMS]
+
+
+def many(form) -> bool:
+    """Whether a run has the noise of a hundred people."""
+    return form.slug == "shuffle-linucb" and form.batch_size > 100
+
+
 #: Of forms that differ from an earlier one in numbers only, the audit belongs to the long suite.
 MARKED = [
-    pytest.param(form, marks=pytest.mark.long if kind in KINDS[:place] else (), id=name(form))
+    pytest.param(form, marks=pytest.mark.long if kind in KINDS[:place] or many(form) else (), id=name(form))
     for place, (form, kind) in enumerate(zip(FORMS, KINDS, strict=True))
 ]
 
