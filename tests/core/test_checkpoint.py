@@ -506,6 +506,8 @@ def test_a_learner_may_keep_running_and_the_file_is_then_a_fork(tmp_path):
     learner, undisturbed = config().start(seed=1), config().start(seed=1)
     path = learner.checkpoint(tmp_path / "one", KEY, keep_running=True)
     assert read_header(path.read_bytes())[0].uses == 1
+    assert learner.copies == 2, "the file may become a copy at any time"
+    undisturbed._copies = 2
     for actions in sets(30, 4, 3, seed=2):
         for one in (learner, undisturbed):
             one.learn(actions[one.choose(actions)], 0.5)

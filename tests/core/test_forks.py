@@ -162,13 +162,15 @@ def test_forks_of_a_seeded_learner_can_be_repeated(tmp_path, monkeypatch):
 
 
 def test_forks_at_different_times_do_not_share_noise(tmp_path):
-    """Two checkpoints of one running learner, each forked once: both are second copies."""
+    """Two checkpoints of one running learner, each forked once: three learners, and two of the cards say so."""
     learner = practised(7)
     early = learner.checkpoint(tmp_path / "early", KEY, keep_running=True)
     learner.learn(np.zeros(3), 0.0)
     late = learner.checkpoint(tmp_path / "late", KEY, keep_running=True)
     one, other = resume(early, KEY, fork=True), resume(late, KEY, fork=True)
-    assert one.copies == other.copies == 2
+    assert (one.copies, other.copies, learner.copies) == (2, 3, 3)
+    assert learner.guarantee.mu == pytest.approx(math.sqrt(3) * learner._plan.guarantee.mu)
+    assert "3 copies" in learner.card().text()
     assert not np.array_equal(one._session.noise.state, other._session.noise.state)
     assert not np.array_equal(one._session.noise.state, stream(7, 0, POLICY).state)
 

@@ -59,6 +59,8 @@ def save(learner: Learner, path: str | os.PathLike[str], key: bytes, *, keep_run
         withdraw(target, header.checkpoint)
         learner._moved = False
         raise
+    # A file of a learner that keeps running may become a copy of it at any time: it counts from now on.
+    learner._copies += int(keep_running)
     return target
 
 

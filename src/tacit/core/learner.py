@@ -283,7 +283,8 @@ class Learner:
         """Write everything this learner is to a new file, encrypted under `key` (32 bytes: `tacit.new_key()`).
 
         The learner then lives on in the file, and this one refuses to work: `tacit.resume(path, key)` continues it,
-        once. With `keep_running` this one goes on; resuming the file is then a fork, which has a price.
+        once. With `keep_running` this one goes on; resuming the file is then a fork, which has a price, and
+        counts on the card of this one from now on.
 
         If anything fails the learner is as it was and no file is left.
         """
