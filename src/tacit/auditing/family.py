@@ -13,8 +13,7 @@ from tacit.auditing.attack import Attack, Twin
 class Family:
     """How policies of these kinds are attacked, and which broken twins of them must be caught.
 
-    `attacks` and `twins` take a configuration, and where there is secure noise for any of these kinds also
-    noise="secure".
+    `attacks` and `twins` take a configuration and a sampler: "secure", which draws as for people, or "double".
     """
 
     kinds: tuple[type, ...]

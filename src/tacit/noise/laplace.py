@@ -1,4 +1,4 @@
-"""Laplace noise, for promises of pure DP."""
+"""Laplace noise in double precision, for simulations of pure DP."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LAPLACE_UNIFORMS = 2
 def draw_laplace(noise: Any, scale: float, scratch: Floats) -> float:
     """One number with density e^{−|x|/b}/2b, b = `scale`. `scratch` has room for two, and is wiped.
 
-    A uniform number has 53 bits at most, so sizes end at 37·b: what lies beyond has a probability of 10⁻¹⁶. It is in
-    double precision, which the card says.
+    For simulation alone: a uniform number has 53 bits at most, so sizes end at 37·b, and last bits tell what noise
+    should hide. For people `DiscreteLaplace` draws.
     """
     fill_uniforms(noise, scratch[:2])
     size = -scale * math.log1p(-scratch[0])
