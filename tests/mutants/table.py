@@ -357,8 +357,8 @@ _BOOKS = (
     Mutant(
         "a ledger that does not charge",
         "privacy/ledger.py",
-        "self._spent = _Spent((*before.events, event), totals, composition)",
-        "self._spent = _Spent((*before.events, event), before.totals, composition)",
+        "self._spent = _Spent((*before.events, event), totals, composition, ways)",
+        "self._spent = _Spent((*before.events, event), before.totals, composition, ways)",
         (f"{LEDGER}::test_pure_epsilons_add_up_to_the_promise_and_no_further",),
     ),
     Mutant(
@@ -420,7 +420,7 @@ _BOOKS = (
     Mutant(
         "a decision that stays open after its reward",
         "core/decisions.py",
-        "        del self._open[identity]",
+        "        del self._kept[identity]",
         "        pass",
         ("tests/core/test_decisions.py::test_a_second_reward_is_refused_whatever_it_says",),
     ),
@@ -469,15 +469,15 @@ _BOOKS = (
     Mutant(
         "a fork of a seeded learner on the old stream",
         "core/checkpoint.py",
-        "session.read_from(stream(learner._seed, 0, FORK, copies, int(session.vault.counters[ROWS])))",
+        "session.read_anew(learner._seed, 0, FORK, copies, int(session.vault.counters[ROWS]))",
         "session.read_from(session.noise)",
         ("tests/core/test_forks.py::test_copies_do_not_share_noise",),
     ),
     Mutant(
         "forks at different times on one stream",
         "core/checkpoint.py",
-        "FORK, copies, int(session.vault.counters[ROWS])))",
-        "FORK, copies))",
+        "FORK, copies, int(session.vault.counters[ROWS]))",
+        "FORK, copies)",
         ("tests/core/test_forks.py::test_forks_at_different_times_do_not_share_noise",),
     ),
     Mutant(
@@ -504,8 +504,9 @@ _BOOKS = (
     Mutant(
         "noise kept in a child process",
         "core/session.py",
-        "        self.read_from(self._new_tape())\n\n    @property",
-        "        pass\n\n    @property",
+        "        self.noise.normals.fill(np.nan)\n        self.noise.uniforms.fill(np.nan)\n"
+        "        self.read_from(self.new_source())\n\n    def new_source",
+        "        pass\n\n    def new_source",
         ("tests/core/test_process_forks.py::test_noise_that_lies_ready_is_used_in_one_process_only",),
         True,
     ),
@@ -528,8 +529,8 @@ _BOOKS = (
     Mutant(
         "ids of decisions shared by two processes",
         "core/learner.py",
-        "            self._decisions.turn_key()\n\n    def _refuse_rows",
-        "            pass\n\n    def _refuse_rows",
+        "            self._decisions.turn_key()\n\n    def _refuse_round",
+        "            pass\n\n    def _refuse_round",
         (
             "tests/core/test_process_forks.py"
             "::test_a_learner_that_has_not_begun_goes_on_in_each_process_with_noise_of_its_own",
@@ -599,8 +600,8 @@ _PROGRAMS = (
     Mutant(
         "a device of many reports priced as one",
         "core/contract.py",
-        "repeated: Event = replace(event, reports=reports)",
-        "repeated: Event = event",
+        "repeated: Any = replace(one, reports=reports)",
+        "repeated: Any = replace(one)",
         ("tests/core/test_device.py::test_the_guarantee_prices_all_reports_of_the_device",),
     ),
     Mutant(
@@ -634,8 +635,8 @@ _PROGRAMS = (
     Mutant(
         "learners of an adapter on one seed",
         "adapters/_deployed.py",
-        "self._seed + self._earlier)",
-        "self._seed)",
+        "seed = None if self._seed is None else self._seed + self._earlier",
+        "seed = self._seed",
         ("tests/adapters/test_mabwiser.py::test_each_deployment_draws_noise_of_its_own",),
     ),
     Mutant(
@@ -759,9 +760,9 @@ _SUMS = (
     ),
     Mutant(
         "private numbers of a report miscounted",
-        "policies/shuffle_linucb.py",
-        "linalg.packed_size(config.dim) - linalg.packed_size(len(config.constants)) + config.dim",
-        "config.dim",
+        "policies/_reporting.py",
+        "return packed_size(self.dim) - packed_size(len(self.constants)) + self.dim",
+        "return self.dim",
         ("tests/policies/test_shuffle_linucb.py::test_every_private_number_of_a_report_is_counted",),
     ),
     Mutant(
@@ -910,8 +911,8 @@ _SUMS = (
     Mutant(
         "a batch without the ones of its people",
         "policies/shuffle_linucb.py",
-        "together=float(batch * noise.each),",
-        "together=float(noise.each),",
+        "ones=noise.ones(batch * noise.each),",
+        "ones=noise.ones(noise.each),",
         ("tests/policies/test_shuffle_linucb.py::test_ones_drawn_at_once_and_ones_of_devices_have_the_same_law",),
     ),
     Mutant(
@@ -1001,8 +1002,8 @@ _SUMS = (
     Mutant(
         "a learner on a seed that was not given",
         "core/session.py",
-        "source = self._new_tape() if seed is None else stream(seed, 0, POLICY)",
-        "source = stream(1 if seed is None else seed, 0, POLICY)",
+        "source = self.new_source() if seed is None else self.new_source(seed, 0, POLICY)",
+        "source = self.new_source(1 if seed is None else seed, 0, POLICY)",
         (f"{LAWS}::test_noise_comes_from_the_operating_system_unless_a_seed_is_given[joint-linucb-0]",),
     ),
     Mutant(
