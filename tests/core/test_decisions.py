@@ -9,6 +9,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
+import tacit
 from tacit.core.decisions import Decision, Decisions
 from tacit.errors import AlreadyClosed, BadInput, HorizonSpent, OutOfBounds, UnknownDecision
 
@@ -88,6 +89,22 @@ def test_a_second_reward_is_refused_whatever_it_says(again):
             learner.expire(form)
     assert contents(learner) == before
     assert learner.diagnostics().rows == 1
+
+
+def test_a_second_reward_is_refused_before_a_row_has_its_turn_too():
+    """Where rows come in order a decision that is closed waits, and its row can still be found."""
+    learner = tacit.RenyiUCB(arms=3, rho=1.0).start(seed=1, closes_after_decisions=5)
+    decision = learner.decide()
+    learner.reward(decision, 0.25)
+    with pytest.raises(AlreadyClosed):
+        learner.reward(decision, 0.75)
+    with pytest.raises(AlreadyClosed):
+        learner.expire(decision)
+    for _ in range(5):
+        learner.reward(learner.decide(), 0.0)
+    assert learner.diagnostics().expired == 0
+    with pytest.raises(AlreadyClosed):
+        learner.reward(decision, 0.75)
 
 
 def test_an_unknown_id_is_refused_and_not_shown():

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tacit.core.contract import contract_of
 from tacit.core.verbs import encode
 from tacit.errors import BadMessage, LimitReached, RepeatedReport, TacitError
 from tacit.noise import stream
@@ -146,6 +147,25 @@ def test_a_seeded_device_with_its_server_is_the_seeded_learner(config):
             learner.learn(actions[arm], 0.4, person=f"{learner.diagnostics().rows}")
     arrays = server.view()["arrays"]
     assert all(np.array_equal(arrays[name], part) for name, part in learner.view._asdict().items())
+
+
+def test_a_device_has_the_exact_plan_that_its_card_prices(reporting_config):
+    contract = contract_of(reporting_config)
+    assert contract.plan.exact
+    assert contract.plan.event == reporting_config.planned("secure").event
+    assert reporting_config.device().guarantee.epsilon == pytest.approx(contract.guarantee(contract.limit).epsilon)
+
+
+def test_what_leaves_a_device_is_a_whole_number_of_steps(reporting_config):
+    """The reward, or what it is multiplied with, has noise of its own and nothing else: not a bit of it may tell what
+    was rounded."""
+    terms = reporting_config.contract()["report"]
+    step = 1 if terms["kind"] == "counts" else terms["noise"]["step"]
+    device = reporting_config.device(limit=5)
+    x = np.full(reporting_config.dim, 0.2345)  # no whole number of steps of any of them
+    values = np.array([device.report(x, reward)["values"] for reward in (0.1, 0.2, 0.3, 0.4, 0.6)])
+    steps = values[:, reporting_config.dim if terms["kind"] == "xy" else -1] / step
+    assert np.abs(steps - np.rint(steps)).max() < 1e-3
 
 
 @given(data=st.data())

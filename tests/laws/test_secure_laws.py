@@ -97,6 +97,25 @@ def test_what_is_released_in_whole_numbers_is_priced_so(config):
         assert plan.device_law.trials * config.honest_people == event.trials
 
 
+def test_whatever_is_rounded_is_paid_for(config):
+    """Half a step for a sum when it is released, or two halves in the weight of a row that is rounded by itself; only a
+    reward that is rounded within its interval costs nothing."""
+    plan = plan_for(config)
+    event = None if plan is None else row_event(plan.event)
+    if not isinstance(event, LatticeEvent):
+        return
+    plain = row_event(config.plan().event)
+    more = event.event.sensitivity - plain.sensitivity
+    if config.slug == "linpriv":
+        far = event.coordinates if isinstance(event.event, LaplaceEvent) else np.sqrt(event.coordinates)
+        assert more >= far * event.step
+    elif hasattr(plan.vault(), "sizes"):  # episodes, of rewards that are rounded as they come
+        assert (more, event.rounding) == (0.0, 0.0)
+    else:
+        assert more == 0.0
+        assert event.rounding > 0.5
+
+
 def test_what_has_no_secure_sampler_says_which_noise_it_has(config):
     if secure(config):
         return
@@ -218,7 +237,7 @@ def fed(config: Policy, normals: np.ndarray, rows: int, first=None) -> Run:
         if number == 0 and first is not None:
             x, reward = (x if config.fixed_actions is not None else first[0]), first[1]
         else:
-            reward = 0.25
+            reward = 0.3  # no whole number of steps
         run.feed(x, reward)
     return run
 

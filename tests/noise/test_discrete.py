@@ -111,6 +111,15 @@ def test_what_doubles_decide_is_what_whole_numbers_say(law):
     assert kept >= 100
 
 
+def test_numbers_that_would_come_once_too_often_are_rejected():
+    """2⁵³ is no multiple of t: what is left over would make the first few numbers likelier than the others."""
+    top = 2**43 + 1
+    for number, kept in ((2**53 // top * top, False), (2**53 // top * top - top, True)):
+        words = np.array([number << 11, 0, 2**63, 0], np.uint64)
+        assert np.isnan(room._proposed(words, 0, top, 0.0, 0.0)) != kept
+        assert (room.proposed_exactly(DiscreteLaplace(top), top, words, given()) is None) != kept
+
+
 def test_an_undecided_proposal_is_decided_by_more_bits():
     law = DiscreteLaplace(8)
     edge = exp_bounds(Fraction(3, 8), 64)[0]  # U = 3 is kept below e^−3/8

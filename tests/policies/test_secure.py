@@ -14,7 +14,7 @@ from tacit.counters.counter import MOST_ROWS, ROUNDING
 from tacit.environments import Sphere
 from tacit.errors import BadInput, HorizonSpent, NoSecureSampler
 from tacit.noise import tape_of
-from tacit.privacy.accountant import price
+from tacit.privacy.accountant import price, theorem_for
 from tacit.privacy.event import LatticeEvent, PersonEvent
 from tests.laws.runs import play
 
@@ -94,6 +94,16 @@ def test_rounding_at_ten_features_costs_less_than_a_thousandth(options, most):
     wide = tacit.JointLinUCB(dim=10, epsilon=1.0, delta=1e-6, **options)
     more = wide.plan("secure").noise_scale / wide.plan().noise_scale - 1
     assert 0 < more < most < 1e-3
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.7, 1.1])
+def test_laplace_noise_has_as_few_whole_steps_as_keep_the_promise(epsilon):
+    plan = tacit.LaplaceUCB(arms=3, epsilon=epsilon).plan("secure")
+    assert plan.guarantee.epsilon <= epsilon
+    event = plan.event.event
+    # One more than needed, for what calibration keeps in hand.
+    fewer = replace(plan.event, event=replace(event, scale=event.scale - 2 * plan.event.step))
+    assert theorem_for(fewer).epsilon > epsilon
 
 
 def test_so_little_noise_that_steps_would_show_is_refused():

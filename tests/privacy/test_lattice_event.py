@@ -13,10 +13,12 @@ from tacit.errors import BadInput, UnknownEvent
 from tacit.privacy import (
     ExponentialEvent,
     GaussianEvent,
+    LaplaceEvent,
     LatticeEvent,
     PersonEvent,
     RootToeplitzEvent,
     SegmentsEvent,
+    ShuffledReportsEvent,
     ToeplitzEvent,
     TreeEvent,
     gdp,
@@ -145,6 +147,17 @@ def test_a_person_pays_for_rows_and_for_roundings(event, rounds):
     one = price(PersonEvent(on_lattice(event), rounds))
     assert one >= price(PersonEvent(event, rounds))
     assert one <= price(PersonEvent(event, rounds)) * (1 + 1e-4) + 1.02 * math.sqrt(rounds * 128 * 20) / 299
+
+
+def test_laplace_sums_and_mixed_reports_pay_for_their_rounding():
+    """Each of 20 numbers by 1.02 steps at most: by their L1 norm as a sum, by their length as a report."""
+    sums = LaplaceEvent(300.0, 2.0)
+    assert theorem_for(on_lattice(sums)).epsilon == pytest.approx(theorem_for(sums).epsilon + 1.02 * 20 / 300)
+    mixed = ShuffledReportsEvent(300.0, 300.0, batch=1000, honest=1.0, delta=1e-6)
+    longer = replace(mixed, sensitivity=300.0 + 1.02 * math.sqrt(20))
+    found = theorem_for(on_lattice(mixed)).epsilon
+    assert found == pytest.approx(theorem_for(longer).epsilon, rel=1e-3)
+    assert found > theorem_for(mixed).epsilon * (1 + 5e-3)
 
 
 def test_the_event_says_what_is_rounded_and_travels_as_json():

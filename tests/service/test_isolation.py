@@ -188,6 +188,18 @@ def test_what_is_drawn_ahead_is_read_once(tmp_path, monkeypatch):
     assert len({one.tobytes() for one in drawn}) == len(drawn)
 
 
+def test_what_was_drawn_ahead_stays_in_the_process_that_drew_it():
+    asked = settings.ask("joint-linucb", SECURE)
+    live = Live(asked.config(), asked.plan(asked.config()))
+    live.draw_ahead()
+    drawn = live._ahead.normals.copy()
+    live._session.in_child()
+    live.in_child()
+    live.tick()
+    assert not np.isin(drawn, live._session.noise.normals).any()
+    assert not np.isin(drawn, live.vault.memory).any()
+
+
 def test_whoever_waits_for_noise_is_told_when_the_deployment_or_the_service_goes(tmp_path, slow):
     async def main():
         async with running(tmp_path / "tacit.db") as engine:
