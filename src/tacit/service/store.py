@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tacit.errors import StoreRefused, UnknownDeployment
 from tacit.service.database import Database, Row
 
-SCHEMA = 3
+SCHEMA = 4
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
