@@ -365,14 +365,14 @@ class RenyiOFUL(RenyiPolicy):
 class HeldView(NamedTuple):
     """All of it post-processing of releases: the latest, and the one that is played."""
 
-    theta: Floats  # (d,) θ̃ of the latest release, as in `View`
-    factor: Floats
-    whiten: Floats
-    width: Floats
+    theta: Floats  # (d,) θ̃ of the latest release
+    factor: Floats  # (d, d) upper triangular, V = UᵀU, of the latest release
+    whiten: Floats  # (d, d) lower triangular, U⁻ᵀ
+    width: Floats  # (1,) β
     stage: Ints  # (1,) releases so far: one per row
     played_theta: Floats  # (d,) of the view that choices are made with
-    played_whiten: Floats
-    played_width: Floats  # (1,) 0 before the first release
+    played_whiten: Floats  # (d, d) of that view
+    played_width: Floats  # (1,) β of that view; 0 before the first release
     played_size: Floats  # (1,) ln det V of that view
 
 

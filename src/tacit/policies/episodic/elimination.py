@@ -33,8 +33,8 @@ class EliminationView(NamedTuple):
     """All that has been released, and the episode that is being played."""
 
     stage: Ints  # (1,) totals released
-    arm: Ints  # (1,)
-    length: Ints  # (1,)
+    arm: Ints  # (1,) that is being played
+    length: Ints  # (1,) of its episode, in rounds
     means: Floats  # (K,) of this epoch, noised
     active: Ints  # (K,) 1 for arms that are still in
     epoch: Ints  # (1,) e

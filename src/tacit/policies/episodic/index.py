@@ -50,8 +50,8 @@ class IndexView(NamedTuple):
     """All that has been released, and the episode that is being played."""
 
     stage: Ints  # (1,) totals released
-    arm: Ints  # (1,)
-    length: Ints  # (1,)
+    arm: Ints  # (1,) that is being played
+    length: Ints  # (1,) of its episode, in rounds
     totals: Floats  # (K,) per arm: noised total of its last episode, or of all of them
     sizes: Ints  # (K,) rewards in that total
     pulls: Ints  # (K,) rewards so far

@@ -46,8 +46,8 @@ class GopeView(NamedTuple):
     """All that has been released, the phase that is being played, and room to work; m = min(K, d)."""
 
     stage: Ints  # (1,) totals released
-    arm: Ints  # (1,)
-    length: Ints  # (1,)
+    arm: Ints  # (1,) that is being played
+    length: Ints  # (1,) of its episode, in rounds
     phase: Ints  # (1,) l
     remaining: Ints  # (1,) how many actions are in play
     active: Ints  # (K,) which, in ascending order; places beyond are −1
@@ -59,12 +59,12 @@ class GopeView(NamedTuple):
     rank: Ints  # (1,) r: of the span of the actions in play
     value: Floats  # (1,) g of the design; r at best
     loose: Ints  # (1,) designs so far that were cut short: valid, and longer phases than need be
-    coordinates: Floats  # (m, K)
-    pivots: Ints  # (m,)
-    residual: Floats  # (d, K)
-    by_action: Floats  # (7, K)
-    inverse: Floats  # (m, m)
-    vector: Floats  # (m,)
+    coordinates: Floats  # (m, K) of the actions in play, in their span
+    pivots: Ints  # (m,) which of them are its basis
+    residual: Floats  # (d, K) room to work
+    by_action: Floats  # (7, K) design, lengths and widths of the phase, action by action
+    inverse: Floats  # (m, m) V⁻¹ of the phase
+    vector: Floats  # (m,) room to work
 
 
 def first_view(rule: GopeRule) -> GopeView:

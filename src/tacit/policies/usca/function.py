@@ -33,13 +33,13 @@ class FeatureFunction(PrivateFunction):
     more. Its values are estimates with noise in them, and mean nothing outside the boxes.
     """
 
-    features: FeatureMap
-    coefficients: Floats  # (m,)
-    actions: Box
-    contexts: Box | None
-    middle: float
+    features: FeatureMap  #: ψ
+    coefficients: Floats  #: (m,) of the features
+    actions: Box  #: where actions lie
+    contexts: Box | None  #: where contexts lie, where there are any
+    middle: float  #: of the interval of rewards
     rows: int  #: records it was made from
-    guarantee: Guarantee
+    guarantee: Guarantee  #: of this release
 
     def predict(self, context: ArrayLike | None, actions: ArrayLike) -> Floats:
         """The estimated reward of each of `actions`, of shape (K, d), in this context. Points outside their boxes are
