@@ -121,7 +121,7 @@ class Learner:
 
     @property
     def pending(self) -> int:
-        """How many decisions are open."""
+        """How many decisions are open. For operators only: it depends on who has answered, and is not private."""
         return len(self._decisions)
 
     def diagnostics(self) -> Diagnostics:

@@ -30,7 +30,8 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """What can be read without the key. Nothing in it depends on anybody's data."""
+    """What can be read without the key. Nothing in it depends on people's data but `size`: how many decisions are open
+    and how many persons came can be read off it, as off the length of the file."""
 
     format: int
     tacit: str  # the version that wrote it
