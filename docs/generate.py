@@ -77,6 +77,8 @@ _MODULES = (
 
 def pages() -> dict[str, str]:
     """Where each generated page goes, and its text."""
+    from public import page  # beside this file
+
     found = {"reference/command-line.md": _commands(), "reference/environments.md": _environments()}
     for kind in {**CATALOGUE, **FUNCTIONS}.values():
         found[f"reference/policies/{kind.slug}.md"] = _policy(kind)
@@ -87,6 +89,7 @@ def pages() -> dict[str, str]:
         found[f"reference/tacit-{name}.md"] = _module(name)
     found["reference/policies/index.md"] = _policies()
     found["reference/index.md"] = _index(found)
+    found["what-is-public.md"] = page()  # below what is written by hand
     return found
 
 

@@ -34,7 +34,7 @@ SIDEBAR: dict[str, tuple[str, ...]] = {
         "how-to/audit-a-policy",
         "how-to/*",
     ),
-    "Promises": ("guarantees/index", "what-voids-the-promise", "proofs/index", "errata"),
+    "Promises": ("guarantees/index", "what-is-public", "what-voids-the-promise", "proofs/index", "errata"),
     "Reference": ("reference/index",),
     "Evidence": ("results/index",),
     "The project": ("the-house", "decisions/index", "contributing", "changelog"),
