@@ -492,3 +492,8 @@ def test_nonsense_is_refused_with_the_reason(changes, message):
 def test_nonsense_is_refused_without_privacy_too(changes):
     with pytest.raises(BadInput, match=next(iter(changes))):
         tacit.OFUL(**{"dim": 2, **changes})
+
+
+def test_the_view_that_is_held_before_any_release_can_be_sent():
+    config = tacit.RenyiOFUL(dim=2, horizon=100, epsilon=1.0, delta=1e-6, protects="contexts and rewards")
+    assert all(np.isfinite(part).all() for part in config.plan("secure").view())

@@ -386,3 +386,10 @@ def test_odds_of_candidates_that_nearly_coincide_do_not_follow_rounding_errors(a
         beyond = max(beyond, abs(bare[0] - bare[1]))
     if apart == 2e-15:  # without the allowance for rounding they do
         assert beyond > 2.0
+
+
+def test_a_draw_from_the_whole_box_needs_no_context_where_there_is_none():
+    """It spent its ε and was then refused."""
+    learner = config(context_box=None).start(seed=1)
+    learner.learn([0.3], 0.5)
+    assert 0 <= learner.predict_once(None, 0.5, "continuous")[0] <= 1

@@ -376,9 +376,13 @@ class HeldView(NamedTuple):
     played_size: Floats  # (1,) ln det V of that view
 
 
+#: Below the logarithm of every determinant, and a number that a message can carry.
+_NOTHING_HELD = -1e99
+
+
 def first_held_view(dim: int) -> HeldView:
     """Before any release: nothing is known, and arms are drawn evenly."""
-    return HeldView(*empty_view(dim), np.zeros(dim), np.zeros((dim, dim)), np.zeros(1), np.full(1, -np.inf))
+    return HeldView(*empty_view(dim), np.zeros(dim), np.zeros((dim, dim)), np.zeros(1), np.full(1, _NOTHING_HELD))
 
 
 class Held(NamedTuple):

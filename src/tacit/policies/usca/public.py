@@ -55,8 +55,7 @@ class Public:
     def upper_bound(self, vector: Floats, context: Floats | None, tolerance: float) -> float:
         """An upper bound on μ(x, c) over all actions x. Vault: it depends on v."""
         assert self.operator is not None
-        beside = np.zeros(0) if context is None else context
-        return certified_maximum(self.operator, vector, self.actions, beside, tolerance=tolerance)
+        return certified_maximum(self.operator, vector, self.actions, context, tolerance=tolerance)
 
 
 def public_of(config: USCA) -> Public:
