@@ -988,7 +988,7 @@ _SUMS = (
         "a choice that reads the vault",
         "core/session.py",
         "        arguments = (self.params, view, rows, room, self.noise)",
-        "        if self.vault is not None:\n            rows = rows + 1e-3 * self.vault.counters[ROWS]\n"
+        "        if self.vault is not None:\n            rows = rows + 1e-3 * self.vault.counters[0]\n"
         "        arguments = (self.params, view, rows, room, self.noise)",
         ("tests/laws/test_privacy_laws.py::test_choose_cannot_see_the_vault",),
     ),
