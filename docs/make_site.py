@@ -47,8 +47,9 @@ def places() -> dict[Path, str]:
     found = {path: re.sub(r"README\.md$", "index.md", place) for path, place in found.items()}
     for path in sorted((ROOT / "src/tacit/mechanisms").glob("*/proof.md")):
         found[path] = f"proofs/{path.parent.name.replace('_', '-')}.md"
-    for path in sorted((ROOT / "src/tacit/counters").glob("*.md")):
-        found[path] = f"proofs/{path.name}"
+    for room in ("counters", "noise"):
+        for path in sorted((ROOT / "src/tacit" / room).glob("*.md")):
+            found[path] = f"proofs/{path.name}"
     found[ROOT / "README.md"] = "overview.md"
     found[ROOT / "CHANGELOG.md"] = "changelog.md"
     found[ROOT / "CONTRIBUTING.md"] = "contributing.md"

@@ -101,7 +101,6 @@ def test_the_same_seed_gives_the_same_audit(capsys):
         (("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--ratios", "2"), "Did you mean --ratio"),
         (("joint-linucb", "--delta", "1e-5"), "--epsilon"),
         ((*WISHART, "--sampler", "secure"), "got joint-linucb, which is for simulation only"),
-        (("usca", "--epsilon", "1", "--delta", "1e-5", "--sampler", "secure"), "got usca, which learns functions"),
         (("renyi-ucb", "--epsilon", "1", "--delta", "1e-5", "--sampler", "best"), "one of 'secure', 'double'"),
     ],
 )

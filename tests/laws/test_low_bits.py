@@ -59,7 +59,7 @@ def claims(config: Policy, count: int, sampler: str) -> tuple[int, int]:
     return int(clicked.sum()), int(not_clicked.sum())
 
 
-COUNTS = [20_000, pytest.param(200_000, marks=pytest.mark.long)]
+COUNTS = [10_000, pytest.param(200_000, marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -71,8 +71,8 @@ def test_the_last_bits_of_a_report_rule_nothing_out(config, count):
 @pytest.mark.parametrize("config", REPORTS.values(), ids=REPORTS)
 def test_in_doubles_they_rule_a_click_out_for_certain(config):
     """The twin. In a report of five features it was 3.8 % of those without a click."""
-    certain, wrong = claims(config, 20_000, "double")
-    assert certain > 100
+    certain, wrong = claims(config, 10_000, "double")
+    assert certain > 50
     assert wrong == 0
 
 
@@ -107,16 +107,16 @@ def _published(session: Session) -> np.ndarray:
 
 @pytest.mark.parametrize("config", SUMS.values(), ids=SUMS)
 def test_the_last_bits_of_a_release_rule_nothing_out(config):
-    seen, _, step = totals(config, 3000, "secure", 0.0)
+    seen, _, step = totals(config, 1000, "secure", 0.0)
     assert not ruled_out(seen, 0.0, step).any()
 
 
 @pytest.mark.parametrize("config", SUMS.values(), ids=SUMS)
 def test_in_doubles_they_rule_a_reward_out_for_certain(config):
-    seen, exact, _ = totals(config, 3000, "double", 0.0)
+    seen, exact, _ = totals(config, 2000, "double", 0.0)
     other = X if isinstance(config, JointLinUCB) else np.array([1.0])
     assert not ruled_out(seen, exact).any()
-    assert ruled_out(seen, other).any(axis=1).sum() > 3
+    assert ruled_out(seen, other).any(axis=1).sum() > 2
 
 
 def test_the_audit_looks_at_last_bits_and_finds_doubles_out():

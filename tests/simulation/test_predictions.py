@@ -82,7 +82,7 @@ class Watcher(FunctionPolicy):
     def examples(cls):
         return (cls(),)
 
-    def plan(self):
+    def plan(self, sampler="double"):
         return FunctionPlan(NothingReleased(), Guarantee.none())
 
     def start(self, *, seed=None):
@@ -208,7 +208,7 @@ def test_the_error_of_a_draw_is_averaged_over_its_law_and_not_over_draws():
 def test_the_law_of_a_draw_is_the_law_that_predictions_have(monkeypatch, options):
     drawn_by = []
 
-    def draw(scores, eta, *_):
+    def draw(scores, eta, *_, **__):
         drawn_by.append(probabilities(scores, eta))
         return 0
 

@@ -92,9 +92,9 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
         """
         return self._learner(None if seed is None else whole("seed", seed, low=0), sampler_for(sampler, seed))
 
-    @abstractmethod
     def _learner(self, seed: int | None, sampler: str) -> FunctionLearner:
-        """A live learner."""
+        """A live learner. A policy has this, or a `start` of its own."""
+        raise NotImplementedError
 
     def in_world(self, **given: Any) -> Self:
         """The configuration, with what it was not told taken from here: what is public of an environment, and the

@@ -21,7 +21,7 @@ from tacit.errors import BadInput
 from tacit.noise import Source, refill
 from tacit.noise.source import NORMALS
 
-#: So many numbers are drawn when they are needed, in less than a millisecond; more are drawn ahead.
+#: So many numbers are drawn when they are needed, in 10 ms; more are drawn ahead.
 _AT_ONCE = 20_000
 #: Slates are kept for so many different numbers of actions.
 _SLATES = 64
