@@ -37,14 +37,13 @@ def kind_of(form) -> tuple[object, ...]:
 KINDS = [kind_of(form) for form in FORMS]
 
 
-def many(form) -> bool:
-    """Whether a run has the noise of a hundred people."""
-    return form.slug == "shuffle-linucb" and form.batch_size > 100
+#: Audits of ten seconds and more, of forms that share a mechanism with a shorter one.
+SLOW = {"joint-linucb-3", "joint-linucb-4", "online-linucb-13", "renyi-oful-41", "shuffle-linucb-27", "usca-50"}
 
 
 #: Of forms that differ from an earlier one in numbers only, the audit belongs to the long suite.
 MARKED = [
-    pytest.param(form, marks=pytest.mark.long if kind in KINDS[:place] or many(form) else (), id=name(form))
+    pytest.param(form, marks=pytest.mark.long if kind in KINDS[:place] or name(form) in SLOW else (), id=name(form))
     for place, (form, kind) in enumerate(zip(FORMS, KINDS, strict=True))
 ]
 
