@@ -20,7 +20,7 @@ from tacit._kernel import implementation, implemented, implements, kernel, verb
 from tacit._types import Floats
 from tacit._validate import one_of, real
 from tacit.core.settings import from_fields
-from tacit.core.slate import Slate
+from tacit.core.slate import ArmsSlate, Slate
 from tacit.errors import BadInput
 from tacit.noise import fill_normals, fill_uniforms
 
@@ -30,6 +30,11 @@ __all__ = ["Optimism", "Thompson", "explore"]
 @verb
 def explore(exploration: Any, view: Any, slate: Slate, noise: Any) -> int:  # type: ignore[empty-body]
     """Pick an arm from the view."""
+
+
+@verb
+def explore_arms(exploration: Any, view: Any, slate: Any, noise: Any) -> int:  # type: ignore[empty-body]
+    """Pick an arm from the view of an arms model, whose slate has one prepared context for all."""
 
 
 class Optimism(NamedTuple):
@@ -44,8 +49,8 @@ class Optimism(NamedTuple):
 
 
 class Thompson(NamedTuple):
-    """Score an action by a parameter drawn around the estimate; √d widths are one deviation, so that a typical draw
-    lies at the edge of the confidence set.
+    """Score an action by a parameter drawn around the estimate. A proved width is √d deviations of the draw, so that a
+    typical one lies at the edge of the confidence set; a noise-aware width is one.
 
     >>> import tacit
     >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, exploration=tacit.explorations.Thompson()).exploration
@@ -53,10 +58,11 @@ class Thompson(NamedTuple):
     """
 
     deviation: float = 1.0  # of the numbers that the source hands out as normal
+    edge: float = 1.0  # a width is so many deviations of the draw: √d where widths are those of a confidence set
 
     @staticmethod
     def normals(dim: int) -> int:
-        """Normal numbers that one choice draws."""
+        """Normal numbers that one choice draws: one for each feature, or in the arms model for each arm."""
         return dim
 
 
@@ -75,17 +81,50 @@ def optimistic_arm(exploration: Optimism, view: Any, slate: Slate, noise: Any) -
 @implements(explore, Thompson)
 @kernel
 def sampled_arm(exploration: Thompson, view: Any, slate: Slate, noise: Any) -> int:
-    """argmax <θ, x> for one θ = θ̃ + (β/√d)·Wᵀz, z standard normal."""
+    """argmax <θ, x> for one θ = θ̃ + (β/e)·Wᵀz, z standard normal, e = √d for the width of a confidence set."""
     dim = view.theta.shape[0]
     z, theta = slate.scratch[:dim], slate.scratch[dim : 2 * dim]
     fill_normals(noise, z)
-    scale = view.width[0] / (math.sqrt(dim) * exploration.deviation)
+    scale = view.width[0] / (exploration.edge * exploration.deviation)
     for i in range(dim):
         theta[i] = view.theta[i]
     for row in range(dim):
         for i in range(row + 1):
             theta[i] += scale * view.whiten[row, i] * z[row]
     linalg.inner_products(theta, slate.columns, slate.scores)
+    return first_best(slate.scores)
+
+
+@implements(explore_arms, Optimism)
+@kernel
+def optimistic_of_arms(exploration: Optimism, view: Any, slate: ArmsSlate, noise: Any) -> int:
+    """argmax <θ̃_k, z> + β_k·√(zᵀM_k z)."""
+    z, out = slate.prepared, slate.scratch[: slate.prepared.shape[0]]
+    for k in range(slate.scores.shape[0]):
+        if slate.allowed[k] == 0.0:
+            slate.scores[k] = -math.inf
+            continue
+        linalg.symmetric_product(view.spread[k], z, out)
+        spread = math.sqrt(max(linalg.dot(z, out), 0.0))
+        slate.scores[k] = linalg.dot(view.theta[k], z) + exploration.reach * view.width[k] * spread
+    return first_best(slate.scores)
+
+
+@implements(explore_arms, Thompson)
+@kernel
+def sampled_of_arms(exploration: Thompson, view: Any, slate: ArmsSlate, noise: Any) -> int:
+    """argmax of one draw per arm from the normal law around <θ̃_k, z>: parameters of different arms are drawn apart, and
+    of each only its score is needed."""
+    z, out = slate.prepared, slate.scratch[: slate.prepared.shape[0]]
+    fill_normals(noise, slate.scores)
+    scale = 1.0 / (exploration.edge * exploration.deviation)
+    for k in range(slate.scores.shape[0]):
+        if slate.allowed[k] == 0.0:
+            slate.scores[k] = -math.inf
+            continue
+        linalg.symmetric_product(view.spread[k], z, out)
+        spread = math.sqrt(max(linalg.dot(z, out), 0.0))
+        slate.scores[k] = linalg.dot(view.theta[k], z) + scale * view.width[k] * spread * slate.scores[k]
     return first_best(slate.scores)
 
 
@@ -146,8 +185,10 @@ def draws_of(rule: Any, dim: int) -> tuple[int, int]:
     return normals, max(1, rule.uniforms if hasattr(rule, "uniforms") else 0)
 
 
-def with_deviation(rule: Any, dim: int, deviation: float) -> Any:
-    """The rule for a source whose normal numbers have this deviation."""
+def with_deviation(rule: Any, dim: int, deviation: float, edge: float) -> Any:
+    """The rule for a source whose normal numbers have this deviation, and for widths of so many deviations."""
+    if hasattr(rule, "edge"):
+        rule = rule._replace(edge=edge)
     if hasattr(rule, "deviation"):
         return rule._replace(deviation=deviation)
     if deviation != 1.0 and draws_of(rule, dim)[0]:

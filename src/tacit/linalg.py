@@ -30,6 +30,12 @@ def packed_size(dim: int) -> int:
 
 
 @kernel
+def block_size(dim: int) -> int:
+    """How many numbers a packed d×d matrix and a d-vector have together."""
+    return dim * (dim + 3) // 2
+
+
+@kernel
 def add_outer(x: Floats, y: float, dim: int, packed: Floats) -> None:
     """packed += (upper triangle of x xᵀ, x·y)."""
     at = 0
@@ -76,6 +82,28 @@ def invert_transpose(upper: Floats, out: Floats) -> None:
         for column in range(row):
             out[row, column] *= inverse
         out[row, row] = inverse
+
+
+@kernel
+def lower_root(matrix: Floats, out: Floats) -> bool:
+    """out = W, lower triangular, with WᵀW = the symmetric matrix, which is overwritten: ‖Wx‖² = xᵀ(matrix)x. False if a
+    pivot is not positive and finite. Cholesky's method from the last row on; the upper triangle of `out` is untouched.
+    """
+    dim = matrix.shape[0]
+    for j in range(dim - 1, -1, -1):
+        pivot = matrix[j, j]
+        if not (pivot > 0.0 and pivot < math.inf):
+            return False
+        root = math.sqrt(pivot)
+        inverse = 1.0 / root
+        for k in range(j):
+            out[j, k] = matrix[j, k] * inverse
+        out[j, j] = root
+        for i in range(j):
+            factor = out[j, i]
+            for k in range(i + 1):
+                matrix[i, k] -= factor * out[j, k]
+    return True
 
 
 @kernel

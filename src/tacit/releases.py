@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tacit._validate import above, flag, whole
 from tacit.core.settings import Choice, from_fields
-from tacit.counters.counter import MOST_ROWS, ROWS_HINT, AtTimes, PrefixCounter
+from tacit.counters.counter import MOST_ROWS, ROWS_HINT, AtTimes, PrefixCounter, release_times
 from tacit.counters.toeplitz import GeometricCounter, ToeplitzCounter
 from tacit.counters.tree import TreeCounter
 from tacit.counters.window import WindowCounter
@@ -39,8 +41,8 @@ class Releases(Choice, ABC):
             whole("horizon", self.horizon, low=2, hint="A horizon is the number of rounds to be served.")
 
     @abstractmethod
-    def counter(self) -> PrefixCounter:
-        """How sums are published."""
+    def counter(self, first: int = 1) -> PrefixCounter:
+        """How sums are published, if no view before row `first` is worth its name."""
 
     @property
     def schedule(self) -> str:
@@ -83,7 +85,7 @@ class Geometric(Releases):
     word: ClassVar[str] = "geometric"
 
     ratio: float | None = None
-    views: int = 2048
+    views: int | None = None
     window: int | None = None
     one_row_per_segment: bool = False
 
@@ -91,7 +93,8 @@ class Geometric(Releases):
         super().__post_init__()
         if self.ratio is not None:
             above("ratio", self.ratio, 1)
-        whole("views", self.views)
+        if self.views is not None:
+            whole("views", self.views)
         if self.window is not None:
             whole("window", self.window)
         flag("one_row_per_segment", self.one_row_per_segment)
@@ -99,17 +102,22 @@ class Geometric(Releases):
     @property
     def release_ratio(self) -> Fraction:
         """r as an exact fraction: as given, else the default. docs/decisions/0005-shift-and-ratio.md and 0011."""
-        default = 1.01 if self.window is None else 1.05
+        default = 1.1 if self.window is None else 1.05
         return Fraction(default if self.ratio is None else self.ratio).limit_denominator(10**6)
 
     @property
     def schedule(self) -> str:
         return self.word if self.window is None else "window"
 
-    def counter(self) -> PrefixCounter:
+    def counter(self, first: int = 1) -> PrefixCounter:
+        views = self.views
+        if views is None:  # as many as there can be: each of them is paid for, whether it comes or not
+            last = MOST_ROWS if self.horizon is None else self.horizon
+            times = release_times(first, self.release_ratio, 2048)
+            views = max(1, int(np.searchsorted(times, last, "right")))
         if self.window is None:
-            return GeometricCounter(self.release_ratio, self.views)
-        return WindowCounter(self.release_ratio, self.views, self.window)
+            return GeometricCounter(self.release_ratio, views)
+        return WindowCounter(self.release_ratio, views, self.window)
 
     def rows_may_come_late(self, person_rounds: int | None) -> bool:
         return True
@@ -190,7 +198,7 @@ class Toeplitz(_EveryRound):
 
     word: ClassVar[str] = "toeplitz"
 
-    def counter(self) -> PrefixCounter:
+    def counter(self, first: int = 1) -> PrefixCounter:
         return ToeplitzCounter(self.rounds)
 
 
@@ -205,7 +213,7 @@ class Tree(_EveryRound):
 
     word: ClassVar[str] = "tree"
 
-    def counter(self) -> PrefixCounter:
+    def counter(self, first: int = 1) -> PrefixCounter:
         return TreeCounter(self.rounds)
 
 

@@ -147,12 +147,7 @@ class Learner:
     def choose(self, actions: ArrayLike | None = None) -> int:
         """The index of the action to take, of `actions` of shape (K, dim); of a policy over a fixed list, which takes
         none, the index in its list. With `strict` all of them must lie within the bounds."""
-        rows = as_rows(actions, self._dim) if self._list is None else no_rows(actions, self._list)
-        if self._strict:
-            self._refuse_long(rows)
-        with self._lock:
-            self._refuse_round()
-            return self._pick(rows)
+        return self._serve(as_rows(actions, self._dim) if self._list is None else no_rows(actions, self._list))
 
     def choose_many(self, actions: ArrayLike) -> Ints:
         """The indices of the actions to take, one for each of N sets: `actions` of shape (N, K, dim).
@@ -168,14 +163,26 @@ class Learner:
         block = as_floats("actions", actions)
         if block.ndim != 3 or block.shape[2] != self._dim:
             raise BadInput(f"Expected actions of shape (N, K, {self._dim}), got {block.shape}.")
-        count, offered, _ = block.shape
-        if offered == 0:
+        if block.shape[1] == 0:
             raise BadInput(f"Expected at least one action in each set, got empty sets: shape {block.shape}.")
-        arms = np.zeros(count, np.int64)
+        return self._serve_many(block)
+
+    def _serve(self, rows: Floats) -> int:
+        """Choose from what is offered: by itself."""
+        if self._strict:
+            self._refuse_long(rows)
+        with self._lock:
+            self._refuse_round()
+            return self._pick(rows)
+
+    def _serve_many(self, block: Floats) -> Ints:
+        """Choose from each set that is offered."""
         if first_unfit(block.reshape(-1)) >= 0:
             raise not_finite("actions", block)
         if self._strict:
-            self._refuse_long(block.reshape(-1, self._dim))
+            self._refuse_long(block.reshape(-1, block.shape[2]))
+        count = len(block)
+        arms = np.zeros(count, np.int64)
         plan, session = self._plan, self._session
         with self._lock:
             self._refuse_moved()
@@ -204,6 +211,10 @@ class Learner:
         row = as_row(x, self._dim) if self._list is None else as_arm(x, self._list)
         if type(reward) is not float:
             reward = any_datum("reward", reward)
+        self._learn_row(row, reward, person)
+
+    def _learn_row(self, row: Floats, reward: float, person: str | int | bytes | None) -> None:
+        """A row that is ours alone, and its tick."""
         token = None if person is None and self._people is None else self._token(person)
         with self._lock:
             self._refuse_row()
@@ -220,7 +231,10 @@ class Learner:
         within the bounds, as any of them may be the one that is learned.
         """
         rows = as_rows(actions, self._dim) if self._list is None else no_rows(actions, self._list)
-        rows = rows.copy()  # what was checked must be what is learned
+        return self._decide(rows.copy(), person)  # what was checked must be what is learned
+
+    def _decide(self, rows: Floats, person: str | int | bytes | None) -> Decision:
+        """Choose from what is offered, and remember it."""
         token = self._token(person)
         if self._strict:
             self._refuse_long(rows)
@@ -232,7 +246,7 @@ class Learner:
             self._advance()
             arm = self._pick(rows)
             self._owed += 1
-            return Decision(self._decisions.open(rows[arm].copy(), token), arm)
+            return Decision(self._decisions.open(self._config.taken(rows, arm), token), arm)
 
     def reward(self, decision: Decision | str, value: float) -> None:
         """Learn what a decision earned, given the decision or its id: while it is open, in any order, and exactly once.
@@ -336,7 +350,7 @@ class Learner:
         if outcome == REFUSED:
             self._unfit += 1
             fits = first_unfit(row) < 0
-            outcome = self._session.learn(self._without(row) if fits else np.zeros(self._dim), 0.0)
+            outcome = self._session.learn(self._without(row) if fits else self._config.empty_row, 0.0)
         self._note(outcome)
 
     def _admitted(self, row: Floats, reward: float, token: bytes | None) -> tuple[Floats, float]:
@@ -417,6 +431,8 @@ class Learner:
 
     def _refuse_long(self, rows: Floats) -> None:
         norm = self._config.action_norm
+        if self._config.arms is not None:
+            rows = rows[:, : self._dim]
         if any(math.hypot(*row) > norm * (1 + 1e-9) for row in rows.tolist()):
             raise OutOfBounds(f"Expected actions of norm <= {norm:g} (strict), got one above it. Rescale actions.")
 

@@ -52,6 +52,8 @@ class Plan:
     report_size: int
     event: Event  #: what will be released, as a fact; the accountant prices it
     guarantee: Guarantee
+    arms: int | None = None  #: where all arms share a context: how many there are
+    slate: Callable[[int], Any] | None = None  #: makes room for what is offered; None: K actions, as columns
     draws: Draws = Draws()
     limit: int | None = None  #: rounds served and rows learned at most; None: no end
     limit_hint: str = ""  #: what to do when the limit is reached

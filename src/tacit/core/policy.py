@@ -31,11 +31,13 @@ class Asked(Declared):
     is said here; what has no default here is asked only of those who have the option."""
 
     dim: int  #: d, the length of an action: every policy has one, as an option or from its list
+    arms: int | None = None  #: K, of a policy whose arms share a context; None: actions are vectors of their own
     person_rounds: int | None = None  #: rounds of a person that are protected together; None: the unit is the round
     one_row_per_segment: bool = False  #: whether a person's second row between two releases counts as zeros
     strict: bool = False  #: whether actions offered outside the bounds are refused; then there are bounds:
     action_norm: float
-    reward_bound: float
+    reward_low: float
+    reward_high: float
     views: int | None = None  #: how many can ever be released, where that is an option
     failure: float | None  #: probability that the widths are too small; None: not given
 
@@ -117,7 +119,17 @@ class Policy(Asked, Settings, ABC):
         """What is learned in place of a row that is refused, or whose reward never comes: zeros; None where actions
         are public: then the action, and a reward of zero."""
         public = self.fixed_actions is not None or self.protects is Protects.REWARDS
-        return None if public else np.zeros(self.dim)
+        return None if public else self.empty_row
+
+    @property
+    def empty_row(self) -> Floats:
+        """A row that adds nothing: zeros, and of an arm that there is not."""
+        return np.zeros(self.dim) if self.arms is None else np.append(np.zeros(self.dim), -1.0)
+
+    def taken(self, rows: Floats, arm: int) -> Floats:
+        """What is learned of an arm that was taken from what was offered, as a copy."""
+        row: Floats = rows[arm].copy() if self.arms is None else np.append(rows[0, : self.dim], float(arm))
+        return row
 
     def offered(self, actions: Floats) -> Self:
         """The same configuration for this list of actions, where it has none of its own yet."""
@@ -136,12 +148,12 @@ class Policy(Asked, Settings, ABC):
         come late (`rows_may_come_late`) they are learned then, in the order of their decisions, and it is 1 unless
         told: a reward comes before the next decision. Elsewhere decisions stay open unless told.
         """
-        from tacit.core.learner import Learner
+        from tacit.core.arms import learner_of
 
         seed = None if seed is None else whole("seed", seed, low=0)
         after = closes_after_decisions
         after = None if after is None else whole("closes_after_decisions", after)
-        return Learner(self, seed=seed, sampler=sampler_for(sampler, seed), closes_after=after)
+        return learner_of(self, seed=seed, sampler=sampler_for(sampler, seed), closes_after=after)
 
     def contract(self) -> dict[str, Any]:
         """What a device is installed with, as JSON: bounds, noise, limit, guarantee, and the fingerprint that messages

@@ -6,7 +6,7 @@ from typing import Any
 
 from tacit._kernel import kernel
 from tacit._types import Floats, Ints
-from tacit.core.slate import Slate
+from tacit.core.slate import lay_out
 from tacit.core.verbs import absorb, choose, encode, release
 
 #: Numbers beyond this are refused like infinities: their squares would not fit a double.
@@ -29,14 +29,14 @@ def learn_round(params: Any, vault: Any, view: Any, x: Floats, reward: float, re
 
 
 @kernel
-def choose_checked(params: Any, view: Any, rows: Floats, slate: Slate, noise: Any) -> int:
+def choose_checked(params: Any, view: Any, rows: Floats, slate: Any, noise: Any) -> int:
     """`choose` for actions that come as rows. −1, with nothing read or drawn, if any number is not finite."""
     arms, dim = rows.shape
     for k in range(arms):
         for i in range(dim):
             if not abs(rows[k, i]) <= LARGEST:
                 return -1
-            slate.columns[i, k] = rows[k, i]
+    lay_out(slate, rows)
     return choose(params, view, slate, noise)
 
 
@@ -50,14 +50,11 @@ def first_unfit(numbers: Floats) -> int:
 
 
 @kernel
-def choose_block(params: Any, view: Any, block: Floats, slate: Slate, noise: Any, arms: Ints) -> None:
+def choose_block(params: Any, view: Any, block: Floats, slate: Any, noise: Any, arms: Ints) -> None:
     """`choose` for each set of actions in `block` of shape (N, K, dim): what N calls would give, from the noise that
     they would draw. The numbers must have been checked."""
-    count, offered, dim = block.shape
-    for n in range(count):
-        for k in range(offered):
-            for i in range(dim):
-                slate.columns[i, k] = block[n, k, i]
+    for n in range(block.shape[0]):
+        lay_out(slate, block[n])
         arms[n] = choose(params, view, slate, noise)
 
 

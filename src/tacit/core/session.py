@@ -25,7 +25,7 @@ from tacit.core.round import (
     take,
     tick_checked,
 )
-from tacit.core.slate import Slate, slate
+from tacit.core.slate import slate
 from tacit.errors import VaultSealed
 from tacit.noise import Source, is_seeded, is_tape, refill, stream, tape
 
@@ -70,8 +70,8 @@ class Session:
         self._choice = draws.choose_normals, draws.choose_uniforms  # numbers that a choice can need
         self._row = draws.learn_normals, draws.learn_uniforms  # that a row can need
         self._law = plan.law
-        self._dim = dim
-        self._slates: dict[int, Slate] = {}
+        self._new_slate = plan.slate or (lambda arms: slate(dim, arms))
+        self._slates: dict[int, Any] = {}
         self._most_slates = slates
         self._choose: Callable[..., int] | None = None  # machine code, found on first use
         self._choose_block: Callable[..., None] | None = None
@@ -195,14 +195,14 @@ class Session:
 
     # Room to work in --------------------------------------------------------------------------------------------
 
-    def slate(self, arms: int) -> Slate:
+    def slate(self, arms: int) -> Any:
         """The slate for so many actions."""
         room = self._slates.get(arms)
         if room is None:
             # One slate per number of actions, but not without bound.
             if len(self._slates) >= self._most_slates:
                 self._slates.clear()
-            room = self._slates[arms] = slate(self._dim, arms)
+            room = self._slates[arms] = self._new_slate(arms)
         return room
 
     def share_code(self, other: Session) -> None:

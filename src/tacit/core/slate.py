@@ -1,11 +1,16 @@
-"""The actions on offer in one round, as columns, with room to score them."""
+"""What is on offer in one round, with room to score it.
+
+A round of the shared model offers K actions, a vector each. A round of the arms model offers one context that all arms
+have, and says which of them are there: nothing is copied K times.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit._kernel import implements, kernel, verb
 from tacit._types import Floats
 from tacit.linalg import BLAS_FROM
 
@@ -20,7 +25,69 @@ class Slate(NamedTuple):
     product: Floats  # (dim, arms) where BLAS is worth it, else (1, 1)
 
 
+class ArmsSlate(NamedTuple):
+    """One context, and which of the K arms it may go with."""
+
+    context: Floats  # (dim,) as it came
+    allowed: Floats  # (arms,) 1, or 0 for an arm that is not there in this round
+    prepared: Floats  # (width,) the context as the model has it
+    scores: Floats  # (arms,)
+    scratch: Floats  # (max(arms, width),)
+
+
 def slate(dim: int, arms: int) -> Slate:
-    """An empty slate."""
+    """An empty slate of the shared model."""
     product = np.zeros((dim, arms) if dim >= BLAS_FROM else (1, 1))
     return Slate(np.zeros((dim, arms)), np.zeros(arms), np.zeros(arms), np.zeros(max(arms, 2 * dim)), product)
+
+
+def arms_slate(dim: int, arms: int, width: int) -> ArmsSlate:
+    """A slate of the arms model on which every arm is allowed. `width`: numbers of a prepared context."""
+    return ArmsSlate(np.zeros(dim), np.ones(arms), np.zeros(width), np.zeros(arms), np.zeros(max(arms, width)))
+
+
+@verb
+def lay_out(slate: Any, rows: Floats) -> None:
+    """What a caller offers, on the slate: an action in each row; or in the arms model one row, the context and behind
+    it a 1 or a 0 for each arm."""
+
+
+@verb
+def take_row(slate: Any, arm: int, x: Floats) -> None:
+    """Into `x` what is learned of the arm that was taken: the action; or in the arms model the context, and the number
+    of the arm behind it."""
+
+
+@implements(lay_out, Slate)
+@kernel
+def _lay_out(slate: Slate, rows: Floats) -> None:
+    arms, dim = rows.shape
+    for k in range(arms):
+        for i in range(dim):
+            slate.columns[i, k] = rows[k, i]
+
+
+@implements(lay_out, ArmsSlate)
+@kernel
+def _lay_out_context(slate: ArmsSlate, rows: Floats) -> None:
+    dim = slate.context.shape[0]
+    for i in range(dim):
+        slate.context[i] = rows[0, i]
+    for k in range(slate.allowed.shape[0]):
+        slate.allowed[k] = rows[0, dim + k]
+
+
+@implements(take_row, Slate)
+@kernel
+def _take_row(slate: Slate, arm: int, x: Floats) -> None:
+    for i in range(x.shape[0]):
+        x[i] = slate.columns[i, arm]
+
+
+@implements(take_row, ArmsSlate)
+@kernel
+def _take_context(slate: ArmsSlate, arm: int, x: Floats) -> None:
+    dim = slate.context.shape[0]
+    for i in range(dim):
+        x[i] = slate.context[i]
+    x[dim] = arm

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.arms import learner_of
 from tacit.core.decisions import Decisions
 from tacit.core.learner import Learner
 from tacit.core.people import People
@@ -68,7 +69,7 @@ def pack(learner: Learner) -> bytes:
         **leaves("vault", session.vault),
         **leaves("view", session.view),
         **(leaves("noise", session.noise) if session.seeded else {}),
-        **_under("decisions", learner._decisions.arrays(learner._dim)),
+        **_under("decisions", learner._decisions.arrays(len(config.empty_row))),
         **(_under("people", people.arrays()) if people is not None else {}),
     }
     file = io.BytesIO()
@@ -81,7 +82,7 @@ def unpack(payload: bytes) -> Learner:
     with np.load(io.BytesIO(payload), allow_pickle=False) as file:
         arrays: Arrays = {name: file[name] for name in file.files}
     facts = json.loads(arrays["facts"].tobytes())
-    learner = Learner(_config(facts), seed=facts["seed"], sampler=facts["sampler"], closes_after=facts["closes_after"])
+    learner = learner_of(_config(facts), seed=facts["seed"], sampler=facts["sampler"], closes_after=facts["closes_after"])
     plan, session = learner._plan, learner._session
     if not same(json.loads(json.dumps(plan.event.to_dict())), facts["event"]) or clock_of(plan) != facts["clock"]:
         raise BadCheckpoint(

@@ -12,11 +12,10 @@ from typing import Any
 
 from tacit._kernel import verb
 from tacit._types import Floats
-from tacit.core.slate import Slate
 
 
 @verb
-def choose(params: Any, view: Any, slate: Slate, noise: Any) -> int:  # type: ignore[empty-body]
+def choose(params: Any, view: Any, slate: Any, noise: Any) -> int:  # type: ignore[empty-body]
     """Pick an arm from the view and the caller's own actions. Never sees the vault: what is shown to *other* people
     is post-processing of what `release` wrote, so joint privacy is in the signature."""
 
@@ -41,7 +40,7 @@ def release(params: Any, vault: Any, view: Any, noise: Any) -> None:
 
 
 @verb
-def show(environment: Any, slate: Slate, means: Floats, stream: Any) -> None:
+def show(environment: Any, slate: Any, means: Floats, stream: Any) -> None:
     """Lay out this round's actions, and the mean reward of each (which only the simulator sees)."""
 
 

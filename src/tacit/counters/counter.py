@@ -27,7 +27,7 @@ from tacit.noise import LARGEST_SCALE, DiscreteGaussian, DiscreteLaplace, Law
 from tacit.pairs import added_one
 from tacit.privacy.accountant import SMOOTHING, price
 from tacit.privacy.calibrate import calibrate
-from tacit.privacy.event import Event, LaplaceEvent, LatticeEvent
+from tacit.privacy.event import EitherEvent, Event, LaplaceEvent, LatticeEvent
 from tacit.privacy.promise import AnyPromise
 
 # Verbs ----------------------------------------------------------------------------------------------------------------
@@ -245,9 +245,10 @@ class Lattice(NamedTuple):
 
 
 def lattice_of(dim: int, step: float, known: Floats) -> Lattice:
-    """The lattice of step h for packed sums."""
+    """The lattice of step h for packed sums, or for those of several arms in turn: `known` has as many numbers."""
     steps = np.full(linalg.packed_size(dim) + dim, step)
     steps[np.cumsum([0, *range(dim, 1, -1)])] *= math.sqrt(2.0)
+    steps = np.tile(steps, len(known) // len(steps))
     return Lattice(1.0 / steps, steps, known)
 
 
@@ -259,7 +260,8 @@ def add_in_steps(counter: Any, x: Floats, y: float, dim: int, sums: Floats) -> N
 
 @kernel
 def add_row(lattice: Lattice, x: Floats, y: float, dim: int, sums: Floats) -> None:
-    """sums += (upper triangle of x xᵀ, x·y) in steps, as pairs: row 0 of `sums` is high, row 1 low."""
+    """sums += (upper triangle of x xᵀ, x·y) in steps, as pairs: row 0 of `sums` is high, row 1 low. Of several arms
+    `sums` is the part of one: all have the same steps."""
     weights = lattice.weights
     at = 0
     for i in range(dim):
@@ -327,7 +329,7 @@ class CalibratedLattice(NamedTuple):
         """What noise is drawn from."""
         one: Any = self.event
         while not isinstance(one, LatticeEvent):
-            one = one.event
+            one = one.events[-1] if isinstance(one, EitherEvent) else one.event
         return (
             DiscreteLaplace(round(self.steps)) if isinstance(one.event, LaplaceEvent) else DiscreteGaussian(self.steps)
         )

@@ -22,11 +22,13 @@ _SQRT2 = math.sqrt(2.0)
 
 @kernel
 def draw_symmetric(noise: Any, scale: float, dim: int, out: Floats) -> None:
-    """Overwrite `out` (packed d×d upper triangle, then a d-vector) with one fresh draw."""
+    """Overwrite `out` (packed d×d upper triangle, then a d-vector; or several of both in turn) with one fresh draw."""
     fill_normals(noise, out)
     at = 0
-    for i in range(dim):
-        out[at] *= _SQRT2
-        at += dim - i
+    while at < out.shape[0]:
+        for i in range(dim):
+            out[at] *= _SQRT2
+            at += dim - i
+        at += dim
     for k in range(out.shape[0]):
         out[k] *= scale

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from tacit._validate import positive
+from tacit._validate import positive, real
 from tacit.errors import BadInput
 from tacit.estimators.prior import Prior
 
@@ -24,6 +25,26 @@ def width_multiplier(width: object) -> float:
     if width == "theory":
         return 1.0
     return positive("width", width, hint='Use "theory" for the proved width.')
+
+
+def width_word(width: object) -> None:
+    """Refuse what is no width."""
+    if width not in ("noise-aware", "split"):
+        positive(
+            "width",
+            1.0 if width == "theory" else width,
+            hint='Use "noise-aware", "theory", "split", or a number that multiplies the theory\'s.',
+        )
+
+
+def check_interval(low: object, high: object) -> None:
+    """Refuse what is no interval of rewards."""
+    least, most = real("reward_low", low), real("reward_high", high)
+    if not (least < most and math.isfinite(most - least)):
+        raise BadInput(
+            f"Expected reward_low < reward_high, got reward_low={least!r}, reward_high={most!r}. Rewards are clipped to "
+            "this interval, and its length sets the noise."
+        )
 
 
 def check_prior(prior: Any, dim: int) -> Prior | None:

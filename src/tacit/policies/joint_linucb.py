@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tacit import explorations, linalg, releases
+from tacit import explorations, linalg, preparation, releases
 from tacit._arrays import each
 from tacit._types import Floats
 from tacit._validate import flag, one_of, positive, probability, whole
@@ -35,7 +35,9 @@ from tacit.calibrations import NOISES, Exact, Published
 from tacit.core.plan import Draws, Plan
 from tacit.core.policy import Policy
 from tacit.core.settings import fold, option, unfold
+from tacit.core.slate import arms_slate
 from tacit.counters.counter import (
+    ROUNDING,
     EveryRow,
     PrefixCounter,
     calibrate_lattice,
@@ -48,15 +50,28 @@ from tacit.counters.counter import (
 from tacit.counters.tree import TreeCounter
 from tacit.counters.wishart import SPARE, WishartCounter
 from tacit.errors import BadInput, PrivacyRefusal
+from tacit.estimators.by_arm import empty_arms_view
+from tacit.estimators.noise_aware import NoiseAware, noise_aware
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
 from tacit.mechanisms.binary import levels
 from tacit.noise import Law
-from tacit.policies._options import check_prior, failure_or_default, width_multiplier
+from tacit.policies import by_arm
+from tacit.policies._options import check_interval, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies.by_arm import ByArm, by_arm_vault
 from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
-from tacit.privacy.accountant import theorem_for
+from tacit.preparation import Centre, LatticeCentre, NoCentre, Preparation
+from tacit.privacy.accountant import price, theorem_for
 from tacit.privacy.calibrate import Promise, calibrate
-from tacit.privacy.event import Event, PersonEvent, TreeEvent, WishartTreeEvent
+from tacit.privacy.event import (
+    EitherEvent,
+    Event,
+    GaussianEvent,
+    LatticeEvent,
+    PersonEvent,
+    TreeEvent,
+    WishartTreeEvent,
+)
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust, Unit
 from tacit.releases import Geometric, Releases, Toeplitz, Tree
@@ -65,6 +80,8 @@ _RELEASES = (Geometric, Toeplitz, Tree)
 _CALIBRATIONS = (Exact, Published)
 #: Whole numbers beyond this are not exact in double precision.
 _MOST_DEGREES = 2.0**53
+#: κ: of the ridge τ√p that noise-aware estimates have, and κ₁: how many spreads an action's score is raised by.
+RIDGE, REACH = 0.7, 0.3
 
 
 class RegulariserBounds(NamedTuple):
@@ -99,7 +116,10 @@ class JointLinUCB(Policy):
     protects: ClassVar[Protects] = Protects.EVERYTHING
     needs: ClassVar[str] = 'bounds on actions and rewards; a horizon for releases="tree" or "toeplitz"'
 
-    dim: int = option("number of features d")
+    dim: int = option("number of features of an action, or with arms of a context")
+    arms: int | None = option(
+        "number of arms that share a context and have a parameter each; none: actions are vectors", None
+    )
     epsilon: float = option("promised epsilon")
     delta: float = option("promised delta")
     releases: str | Releases = option(
@@ -115,11 +135,22 @@ class JointLinUCB(Policy):
         "learn at most one row of a person between two releases: less noise per person (geometric, window)", False
     )
     action_norm: float = option("bound L on the norm of an action; longer ones are clipped", 1.0)
-    reward_bound: float = option("bound B on the absolute reward; larger ones are clipped", 1.0)
+    reward_low: float | None = option("least reward; smaller ones are clipped (default: -1, with arms 0)", None)
+    reward_high: float = option("largest reward; larger ones are clipped", 1.0)
+    reward_weight: float = option("weight q of rewards against features in what noise is calibrated for", 1.0)
+    preparation: Any = option(
+        'how contexts are prepared, with arms: "standard", "none", or a tacit.Preparation', None
+    )
     parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
-    noise_level: float | None = option("sub-Gaussian level of the reward noise, sigma (default: reward_bound)", None)
+    noise_level: float | None = option(
+        "sub-Gaussian level of the reward noise, sigma (default: half the interval of rewards)", None
+    )
     failure: float | None = option("failure probability alpha (default: 1/horizon, or 0.001)", None)
-    width: float | str = option('"theory", or a number that multiplies the proved width (no guarantee then)', "theory")
+    width: float | str = option(
+        '"noise-aware" (no theorem), "theory", "split" (proved too, for few fixed arms), or a number that multiplies '
+        "the theory's",
+        "noise-aware",
+    )
     shift: float | None = option(
         "exact: regulariser c > 1 in units of the noise bound (default: 3 geometric, 2 every round)", None
     )
@@ -131,7 +162,7 @@ class JointLinUCB(Policy):
     ratio: float | None = option(
         "geometric: each release time is this multiple of the last (default: 1.01; 1.05 with a window)", None
     )
-    views: int = option("geometric: how many views can ever be released", 2048)
+    views: int | None = option("geometric: how many views can ever be released (default: enough for the horizon)", None)
     window: int | None = option("geometric: learn from the last so many segments only, for drifting worlds", None)
     prior: Prior | None = option("sums of public rows to start from: they cost no privacy", None)
     strict: bool = option("refuse actions outside the bounds when they are offered, before a decision is made", False)
@@ -139,13 +170,19 @@ class JointLinUCB(Policy):
     def __post_init__(self) -> None:
         whole("dim", self.dim)
         Promise(self.epsilon, self.delta)
-        for name in ("action_norm", "reward_bound", "parameter_norm", "ridge"):
+        for name in ("action_norm", "reward_weight", "parameter_norm", "ridge"):
             positive(name, getattr(self, name))
+        if self.arms is not None:
+            whole("arms", self.arms, low=2)
+        if self.reward_low is None:
+            object.__setattr__(self, "reward_low", -1.0 if self.arms is None else 0.0)
+        check_interval(self.reward_low, self.reward_high)
+        self._settle_preparation()
         if self.noise_level is not None:
             positive("noise_level", self.noise_level)
         if self.failure is not None:
             probability("failure", self.failure)
-        width_multiplier(self.width)
+        width_word(self.width)
         if self.person_rounds is not None:
             whole("person_rounds", self.person_rounds)
         flag("strict", self.strict)
@@ -166,7 +203,7 @@ class JointLinUCB(Policy):
         as_published: dict[str, Any] = {"dim": dim, "releases": "tree", "calibration": "published", "horizon": 1000}
         return (
             cls(**every),
-            cls(dim=dim, epsilon=10.0, delta=0.1, ratio=1.5, views=32, exploration="thompson", reward_bound=3.0),
+            cls(dim=dim, epsilon=10.0, delta=0.1, ratio=1.5, views=32, exploration="thompson", reward_low=-3.0, reward_high=3.0),
             cls(**every, releases="tree", horizon=1000),
             cls(dim=dim, epsilon=0.2, delta=1e-9, releases="tree", horizon=4096, exploration="thompson", shift=3.0),
             cls(**every, releases="toeplitz", horizon=1000, person_rounds=3),
@@ -226,37 +263,75 @@ class JointLinUCB(Policy):
     @property
     def shift_factor(self) -> float:
         """c: as given, else the schedule's default."""
-        return self.released.counter().shift if self.shift is None else self.shift
+        return self.counter().shift if self.shift is None else self.shift
+
+    @property
+    def reward_middle(self) -> float:
+        """c: taken off every reward before it is summed. With a constant coordinate that loses nothing. The constants
+        of the paper are for rewards as they are."""
+        return 0.0 if self.calibration == "published" else (self.reward_low + self.reward_high) / 2
+
+    @property
+    def reward_reach(self) -> float:
+        """B: how far a reward may be from the middle."""
+        return float(max(self.reward_high - self.reward_middle, self.reward_middle - self.reward_low))
 
     @property
     def reward_noise_level(self) -> float:
-        """σ: as given, else the reward bound, which is always valid."""
-        return float(self.reward_bound if self.noise_level is None else self.noise_level)
+        """σ: as given, else B, which is always valid."""
+        return float(self.reward_reach if self.noise_level is None else self.noise_level)
+
+    @property
+    def blocks(self) -> int:
+        """How many matrices there are: one, or one for each arm."""
+        return 1 if self.arms is None else self.arms
+
+    @property
+    def block(self) -> int:
+        """p: rows of a matrix."""
+        return self.dim if self.arms is None else self.prepared.width(self.dim)
+
+    @property
+    def prepared(self) -> Preparation:
+        """What is done to contexts, with arms."""
+        assert isinstance(self.preparation, Preparation)
+        return self.preparation
+
+    @property
+    def centre_rounds(self) -> int:
+        """n₀: rounds whose contexts go into the centre, and into nothing else."""
+        return 0 if self.arms is None else self.prepared.centre_rounds
 
     # What follows from it ---------------------------------------------------------------------------------------
 
     @property
     def reward_scale(self) -> float:
-        """ζ = min(1, L/B̃). Rewards larger than actions are scaled down before they are summed, and the released vector
-        is scaled back: less noise in both blocks. The paper does not do it."""
-        return 1.0 if self.calibration == "published" else min(1.0, self.action_norm / self.reward_bound)
+        """ζ = √(q/2)·L/B. Rewards are scaled before they are summed, and the released vector is scaled back: q says which
+        share of the noise the matrix has, and which the vector. The paper does not do it."""
+        if self.calibration == "published":
+            return 1.0
+        return math.sqrt(self.reward_weight / 2) * self.action_norm / self.reward_reach
 
     @property
     def sensitivity(self) -> float:
-        """L̃² = L² + (ζB̃)²: how much one replaced row changes the sums, in units of symmetric noise."""
-        return self.action_norm**2 + (self.reward_scale * self.reward_bound) ** 2
+        """L̃² = L² + (ζB)²: how much one replaced row changes the sums, in units of symmetric noise. For ζB > L, which the
+        published constants do not know, it is 2L·ζB. Proof: counters/sensitivity.md."""
+        length, reward = self.action_norm, self.reward_scale * self.reward_reach
+        if self.calibration == "published":
+            return length**2 + reward**2
+        return length**2 + reward**2 if reward <= length else 2 * length * reward
 
     @property
     def size(self) -> int:
-        """Of a row of sums: a packed triangle and a vector."""
-        return linalg.packed_size(self.dim) + self.dim
+        """Of a row of sums: for each matrix a packed triangle and a vector."""
+        return self.blocks * (linalg.packed_size(self.block) + self.block)
 
     def plan(self, sampler: str = "double") -> Plan:
         """One text for both samplers: with exact noise the same counter has its kernels on a lattice, at the price of
         rounding, and its deviations are raised by what discrete noise is off by."""
         if self.calibration == "published":
             return _published_gaussian(self, sampler) if self.noise == "gaussian" else _published_wishart(self)
-        counter, known = self.released.counter(), self.known_sums()
+        counter, known = self.counter(), self.known_sums()
 
         def event_at(scale: float) -> Event:
             return counter.event(scale, self.sensitivity)
@@ -265,6 +340,7 @@ class JointLinUCB(Policy):
         event, spread = self.for_unit(event_at(scale)), scale * counter.deviations()
         estimate = self._estimate(counter, spread)
         every = schedule = counter.schedule(self._first_release(estimate))
+        centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)))
         kernels, sums, law = counter.in_doubles(scale), known, None
         if sampler == "secure":
             rows = rows_within(self.horizon)
@@ -278,15 +354,16 @@ class JointLinUCB(Policy):
                 load=counter.load(within(schedule, rows)),
             )
             scale, event, law = laid.scale, laid.event, laid.law
-            spread = scale * counter.deviations() + noise_offset(self.dim, laid.step, counter.draws())
+            spread = scale * counter.deviations() + noise_offset(self.block, laid.step, counter.draws())
             estimate = self._estimate(counter, spread)
             every = counter.schedule(self._first_release(estimate))
             schedule = within(every, rows)
             refuse_heavy(counter.load(schedule), self.sensitivity / laid.step)
             # Public rows are no secret, and not in the vault.
-            kernels, sums = counter.on_lattice(lattice_of(self.dim, laid.step, known)), np.zeros((2, self.size))
+            kernels, sums = counter.on_lattice(lattice_of(self.block, laid.step, known)), np.zeros((2, self.size))
+            centre = LatticeCentre(self.centre_rounds, self._centre_scale(event_at(scale)) * laid.step / scale)
         limit, hint = self.released.end(every, sampler == "secure")
-        params = Linear(self._bounds(), schedule, kernels, estimate, self._exploration(law))
+        params = self._params(schedule, kernels, estimate, law, centre)
         return self._plan(
             params,
             event,
@@ -299,7 +376,7 @@ class JointLinUCB(Policy):
         )
 
     def _plan(
-        self, params: Linear, event: Event, *, sums: Floats, memory_rows: int, scales: dict[str, float], **rest: Any
+        self, params: Any, event: Event, *, sums: Floats, memory_rows: int, scales: dict[str, float], **rest: Any
     ) -> Plan:
         """The plan around these params: empty rooms, the price, what to say on the card."""
         prior, known = self.prior, self.known_sums()
@@ -307,11 +384,24 @@ class JointLinUCB(Policy):
             event, trust=Trust.JOINT, protects=Protects.EVERYTHING, unit=self.unit, delta=self.delta
         )
         one, *others = scales.items()
+        if self.arms is None:
+            rooms: dict[str, Any] = {
+                "vault": lambda: linear_vault(sums.copy(), memory_rows),
+                "view": lambda: empty_view(self.dim) if prior is None else first_view(self.dim, params.estimate, known),
+                "report_size": self.dim + REPORTED,
+            }
+        else:
+            arms, block = self.arms, self.block
+            rooms = {
+                "vault": lambda: by_arm_vault(sums.copy(), memory_rows, self.dim, self.centre_rounds > 0),
+                "view": lambda: empty_arms_view(arms, self.dim, block),
+                "report_size": block + by_arm.REPORTED,
+                "arms": arms,
+                "slate": lambda offered: arms_slate(self.dim, arms, block),
+            }
         return Plan(
             params=params,
-            vault=lambda: linear_vault(sums.copy(), memory_rows),
-            view=lambda: empty_view(self.dim) if prior is None else first_view(self.dim, params.estimate, known),
-            report_size=self.dim + REPORTED,
+            **rooms,
             event=event,
             guarantee=guarantee,
             noise_scale=one[1],
@@ -322,10 +412,29 @@ class JointLinUCB(Policy):
         )
 
     def for_unit(self, event: Event) -> Event:
-        """The event as the configured unit sees it."""
+        """The event as the configured unit sees it: a row is in the centre or in the sums, never in both."""
+        if self.centre_rounds:
+            event = EitherEvent((self._centre_event(event), event))
         if self.person_rounds is None:
             return event
         return PersonEvent(event, rounds=self.person_rounds, one_per_segment=self.one_row_per_segment)
+
+    def _centre_event(self, event: Event) -> Event:
+        """The release of the centre beside these sums: as telling as they are, from noise of as many steps."""
+        if not isinstance(event, LatticeEvent):
+            return GaussianEvent(self._centre_scale(event), 2 * self.action_norm)
+        inner: Any = event.event
+        ratio = self._centre_scale(inner) / inner.scale
+        centre = GaussianEvent(ratio * inner.scale, 2 * self.action_norm)
+        return LatticeEvent(centre, step=ratio * event.step, coordinates=self.dim, rounding=ROUNDING)
+
+    def _centre_scale(self, event: Event) -> float:
+        """Of the noise on the sum of n₀ contexts: what costs a row 2L/scale, which is what the sums cost it."""
+        return 2 * self.action_norm / price(event)
+
+    def counter(self) -> PrefixCounter:
+        """How sums are published."""
+        return self.released.counter(max(self.block, self.centre_rounds + 1))
 
     def known_sums(self) -> Floats:
         """Packed sums of the prior's public rows; zeros without one."""
@@ -333,7 +442,7 @@ class JointLinUCB(Policy):
 
     def draws(self) -> Draws:
         """The most numbers that one call draws."""
-        normals, uniforms = explorations.draws_of(self.explorer(), self.dim)
+        normals, uniforms = explorations.draws_of(self.explorer(), self.dim if self.arms is None else self.arms)
         return Draws(choose_normals=normals, choose_uniforms=uniforms, learn_normals=self.size)
 
     def explorer(self) -> Any:
@@ -342,19 +451,52 @@ class JointLinUCB(Policy):
 
     def _exploration(self, law: Law | None) -> Any:
         """The rule for a source whose normal numbers are of this law, or standard."""
-        return explorations.with_deviation(self.explorer(), self.dim, 1.0 if law is None else law.deviation)
+        edge = 1.0 if self.width == "noise-aware" else math.sqrt(self.block)
+        return explorations.with_deviation(self.explorer(), self.block, 1.0 if law is None else law.deviation, edge)
 
     def _bounds(self) -> Bounds:
-        bound = float(self.reward_bound)
-        return Bounds(float(self.action_norm), -bound, bound, float(self.reward_scale))
+        low, high = float(self.reward_low), float(self.reward_high)
+        return Bounds(float(self.action_norm), low, high, float(self.reward_middle), float(self.reward_scale))
 
-    def _first_release(self, estimate: Confidence) -> int:
-        """t_1 = ⌈Υ_1/L²⌉, at least d: before that the matrix would be mostly regulariser, and not worth a release."""
-        return max(self.dim, math.ceil(float(estimate.repair[0]) / self.action_norm**2))
+    def _params(self, schedule: Any, counter: Any, estimate: Any, law: Law | None, centre: Any) -> Any:
+        """What the kernels are given."""
+        if self.arms is None:
+            return Linear(self._bounds(), schedule, counter, estimate, self._exploration(law))
+        return ByArm(
+            self._bounds(),
+            self.prepared.steps(self.dim, self.action_norm),
+            centre if self.centre_rounds else NoCentre(),
+            schedule,
+            counter,
+            estimate,
+            self._exploration(law),
+        )
 
-    def _estimate(self, counter: PrefixCounter, spread: Floats) -> Confidence:
-        """The numbers of β for views whose noise has standard deviations τ_k = `spread`."""
-        views, failure = counter.views, self.failure_probability
+    def _settle_preparation(self) -> None:
+        if self.arms is not None:
+            object.__setattr__(self, "preparation", preparation.as_option(self.preparation))
+        elif self.preparation is not None:
+            raise BadInput("Expected preparation with arms only, got it without. Prepare actions before they are offered.")
+
+    def _first_release(self, estimate: Any) -> int:
+        """t_1 = ⌈Υ_1/L²⌉, at least p: before that the matrix would be mostly regulariser, and not worth a release."""
+        floor = estimate.ridge if isinstance(estimate, NoiseAware) else estimate.repair
+        return self.centre_rounds + max(self.block, math.ceil(float(floor[0]) / self.action_norm**2))
+
+    def _estimate(self, counter: PrefixCounter, spread: Floats) -> Any:
+        """The numbers of the width for views whose noise has standard deviations τ_k = `spread`."""
+        if self.width == "noise-aware":
+            return noise_aware(
+                spread=spread,
+                width=self.block,
+                ridge=RIDGE,
+                least=self.ridge,
+                noise_level=self.reward_noise_level,
+                norm=self.parameter_norm,
+                scale=self.reward_scale,
+                reach=REACH,
+            )
+        views, failure = counter.views, self.failure_probability / self.blocks
         shared = counter.one_martingale
         alpha: Any = failure if shared else 6 * failure / (math.pi**2 * np.arange(1.0, views + 1) ** 2)
         bound, low, high, gamma = self._regulariser(spread, (views if shared else 1) / alpha)
@@ -368,7 +510,7 @@ class JointLinUCB(Policy):
 
     def _regulariser(self, spread: Floats, share: Any) -> tuple[Floats, Floats, Floats, Floats]:
         """Υ_k, ρ_min, ρ_max and γ_k; `share` is R/α."""
-        dim, shift = self.dim, self.shift_factor
+        dim, shift = self.block, self.shift_factor
         matrix = 2 * math.sqrt(dim) + 2 * np.sqrt(each(math.log, 8 * share))  # A
         vector = math.sqrt(dim) + np.sqrt(2 * each(math.log, 4 * share))  # g
         bound = np.maximum(matrix * spread, self.ridge / shift)  # Υ_k
@@ -377,9 +519,9 @@ class JointLinUCB(Policy):
 
     def _confidence(self, **numbers: Any) -> Confidence:
         return confidence_of(
-            self.dim,
+            self.block,
             noise_level=self.reward_noise_level,
-            multiplier=width_multiplier(self.width),
+            multiplier=1.0 if self.width in ("noise-aware", "split") else width_multiplier(self.width),
             unscale=1.0 / self.reward_scale,
             **numbers,
         )
@@ -388,7 +530,7 @@ class JointLinUCB(Policy):
         """ρ_min, ρ_max and γ of every view: what the regret theorems are made of (releases every round only)."""
         if self.calibration == "published":
             return _gaussian_bounds(self) if self.noise == "gaussian" else _wishart_bounds(self)
-        if not self.released.counter().every_row:
+        if not self.counter().every_row:
             raise BadInput(
                 f'Expected releases="tree" or "toeplitz", got a {self.schedule} schedule: the regret theorems need '
                 "a view every round, and none is proved for it."
@@ -589,9 +731,12 @@ def _horizon(config: JointLinUCB) -> int:
 def _assumptions(config: JointLinUCB, limit: int) -> tuple[str, ...]:
     """What the guarantee needs, and what it does not."""
     offered = " (strict: longer actions are refused when they are offered)" if config.strict else ""
+    prepared = () if config.arms is None else (config.prepared.describe(),)
     return (
-        f"Inputs with |x| > {config.action_norm:g} or |reward| > {config.reward_bound:g} are clipped before they "
-        f"are summed{offered}, so the guarantee needs no assumption on the data.",
+        f"Features beyond a length of {config.action_norm:g} and rewards outside [{config.reward_low:g}, "
+        f"{config.reward_high:g}] are clipped before they are summed{offered}, so the guarantee needs no assumption on "
+        "the data.",
+        *prepared,
         "Releases count decisions: a reward that is late or never comes moves no other row, and a reward counts once. "
         "A caller of `learn` calls it once for each choice, whatever came of it.",
         f"At most {limit:,} rounds; then the learner refuses.",
@@ -622,10 +767,12 @@ def _notes(config: JointLinUCB, guarantee: Guarantee) -> tuple[str, ...]:
         )
     if config.exploration == "thompson":
         said.append("Thompson exploration costs no privacy and has no regret theorem here.")
-    if config.width != "theory":
+    if config.width == "noise-aware":
+        said.append("Noise-aware width: no theorem on regret; privacy is unaffected.")
+    elif config.width not in ("theory", "split"):
         said.append(f"Width multiplied by {config.width:g}: no guarantee on the confidence set; privacy is unaffected.")
-    if config.noise_level is not None and config.noise_level < config.reward_bound:
-        said.append("noise_level below reward_bound is the user's claim; only the width depends on it.")
+    if config.noise_level is not None and config.noise_level < config.reward_reach:
+        said.append("noise_level below half the interval of rewards is the user's claim; only the width depends on it.")
     return tuple(said)
 
 

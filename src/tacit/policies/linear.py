@@ -116,6 +116,7 @@ class Bounds(NamedTuple):
     action_norm: float  # L
     reward_low: float
     reward_high: float
+    reward_middle: float  # c: taken off rewards
     reward_scale: float  # ζ: rewards are summed times this
 
 
@@ -140,7 +141,7 @@ def clip_row(row: Bounds, x: Floats, reward: float, report: Floats, noise: Any) 
     y = within_interval(reward, row.reward_low, row.reward_high)
     if y != reward:
         clipped += 2
-    report[dim] = y * row.reward_scale
+    report[dim] = (y - row.reward_middle) * row.reward_scale
     report[dim + 1] = clipped
 
 
@@ -164,4 +165,4 @@ def count_row(report: Floats, counters: Ints) -> None:
 
 def no_bounds() -> Bounds:
     """For a policy without privacy: a row counts as it comes."""
-    return Bounds(math.inf, -math.inf, math.inf, 1.0)
+    return Bounds(math.inf, -math.inf, math.inf, 0.0, 1.0)

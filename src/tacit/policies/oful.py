@@ -268,7 +268,7 @@ class RenyiOFUL(RenyiPolicy):
 
     def row_bounds(self, reward_scale: float = 1.0) -> Bounds:
         """What a row may weigh."""
-        return Bounds(float(self.action_norm), float(self.reward_low), float(self.reward_high), reward_scale)
+        return Bounds(float(self.action_norm), float(self.reward_low), float(self.reward_high), 0.0, reward_scale)
 
     def plan(self, sampler: str = "double") -> Plan:
         exact = sampler == "secure"

@@ -20,6 +20,7 @@ from tacit.errors import UnknownEvent
 from tacit.privacy.binomial import binomial_epsilon
 from tacit.privacy.event import (
     BinomialSumEvent,
+    EitherEvent,
     ExactRelease,
     ExponentialEvent,
     ForkedEvent,
@@ -254,6 +255,24 @@ def _(event: Together) -> float:
 @price_for_person.register
 def _(event: Together, rounds: int, one_per_segment: bool) -> float:
     return math.hypot(*(price_for_person(part, rounds, one_per_segment) for part in event.events))
+
+
+@price.register
+def _(event: EitherEvent) -> float:
+    """μ = max(μ₁, μ₂). A row that stays in its release moves that one alone. One that leaves one and enters the other
+    moves both, by at most half and 1/√2 of what replacing it would: ¼μ₁² + ½μ₂² is below the larger of the two."""
+    return max(price(part) for part in event.events)
+
+
+@price_for_person.register
+def _(event: EitherEvent, rounds: int, one_per_segment: bool) -> float:
+    """Of k rows a stay in the first, b in the second and c change sides: at most μ²((a + c/√2)² + (b + c/√2)²) with one
+    of the 1/√2 a half, which is convex in (a, b, c) and largest at a corner: k·max(μ₁, μ₂), where prices are k times
+    that of a row. Where they are not, which is with one row per segment, all k are counted in both."""
+    if not one_per_segment:
+        return rounds * price(event)
+    first, second = event.events
+    return math.hypot(price(first), price_for_person(second, rounds, one_per_segment))
 
 
 @price.register

@@ -6,7 +6,7 @@ from typing import Any
 
 from tacit._kernel import kernel
 from tacit._types import Floats, Ints
-from tacit.core.slate import Slate
+from tacit.core.slate import take_row
 from tacit.core.verbs import absorb, choose, encode, pay, release, show
 
 
@@ -18,7 +18,7 @@ def run(
     report: Floats,
     noise: Any,
     environment: Any,
-    slate: Slate,
+    slate: Any,
     means: Floats,
     stream: Any,
     x: Floats,
@@ -29,14 +29,13 @@ def run(
     rounds: int,
 ) -> None:
     """Run `rounds` more rounds. `clock` = (rounds so far, checkpoints passed), `total` = (regret so far,)."""
-    dim, arms = slate.columns.shape
+    arms = means.shape[0]
     now, passed, regret = clock[0], clock[1], total[0]
     for _ in range(rounds):
         show(environment, slate, means, stream)
         arm = choose(params, view, slate, noise)
         reward = pay(environment, means[arm], stream)
-        for i in range(dim):
-            x[i] = slate.columns[i, arm]
+        take_row(slate, arm, x)
         # `learn_round`, written out: as a function of its own it takes a second to compile, here and again inside.
         encode(params, view, x, reward, report, noise)
         absorb(params, vault, report)

@@ -19,7 +19,7 @@ which noise was added.
 An event class is final. The accountant prices types, so a subclass would be priced as something it may not be.
 """
 
-from tacit.privacy.event.compound import ForkedEvent, PersonEvent, Together
+from tacit.privacy.event.compound import EitherEvent, ForkedEvent, PersonEvent, Together
 from tacit.privacy.event.draws import ExponentialEvent
 from tacit.privacy.event.fact import Event
 from tacit.privacy.event.lattice import LatticeEvent
@@ -37,6 +37,7 @@ from tacit.privacy.event.sums import (
 
 __all__ = [
     "BinomialSumEvent",
+    "EitherEvent",
     "Event",
     "ExactRelease",
     "ExponentialEvent",

@@ -34,6 +34,32 @@ class Together(Event):
 
 
 @dataclass(frozen=True)
+class EitherEvent(Event):
+    """Several releases of sums under Gaussian noise, of which a row is in one: in which is a matter of when it came.
+
+    A row may come at another time than the one it replaces; it then leaves one release and enters another. Whoever
+    records this event vouches that leaving or entering each of them moves it by at most 1/√2 of what a replaced row
+    does, and one of them by at most half.
+    """
+
+    kind: ClassVar[str] = "either"
+    events: tuple[Event, Event]
+
+    def __post_init__(self) -> None:
+        events = tuple(self.events)
+        if len(events) != 2 or not all(isinstance(event, Event) for event in events):
+            raise BadInput("Expected two events, got others. Use Together for releases that share rows.")
+        object.__setattr__(self, "events", events)
+
+    def describe(self) -> str:
+        first, second = self.events
+        return f"{first.describe()} {second.describe()} A row is in one of these two, and never in both."
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": self.kind, "events": [event.to_dict() for event in self.events]}
+
+
+@dataclass(frozen=True)
 class PersonEvent(Event):
     """The same releases, for a person who owns up to `rounds` rows placed as badly as possible.
 

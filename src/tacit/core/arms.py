@@ -1,0 +1,124 @@
+"""A live policy whose arms share a context: `choose(context)`, `learn(context, arm, reward)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit._types import Floats, Ints
+from tacit._validate import any_datum
+from tacit.core.decisions import Decision
+from tacit.core.inputs import as_floats, not_finite
+from tacit.core.learner import Learner
+from tacit.core.policy import Policy
+from tacit.core.round import first_unfit
+from tacit.errors import BadInput
+
+__all__ = ["ArmsLearner", "learner_of", "offer", "row_of_arm"]
+
+
+def learner_of(config: Policy, *, seed: int | None, sampler: str, closes_after: int | None = None) -> Learner:
+    """A learner with the face that this configuration has."""
+    kind = Learner if config.arms is None else ArmsLearner
+    return kind(config, seed=seed, sampler=sampler, closes_after=closes_after)
+
+
+class ArmsLearner(Learner):
+    """A policy at work whose K arms share a context and have a parameter each. Arms are numbered from 0.
+
+    Everything else is as `Learner` says.
+
+    >>> import tacit
+    >>> learner = tacit.JointLinUCB(arms=3, dim=2, epsilon=1, delta=1e-6).start()
+    >>> arm = learner.choose([0.6, 0.8], allowed=[0, 2])
+    >>> learner.learn([0.6, 0.8], arm, reward=1.0)
+    """
+
+    def choose(self, context: ArrayLike, allowed: ArrayLike | None = None) -> int:  # type: ignore[override]
+        """The number of the arm to take for a context of shape (dim,).
+
+        `allowed`: the arms that are there in this round, as their numbers or as K truth values; all unless told.
+        """
+        return self._serve(offer(self._config, context, allowed))
+
+    def choose_many(self, contexts: ArrayLike, allowed: ArrayLike | None = None) -> Ints:  # type: ignore[override]
+        """The arms to take, one for each of N contexts: shape (N, dim). `allowed` holds for all of them."""
+        given = as_floats("contexts", contexts)
+        dim = self._config.dim
+        if given.ndim != 2 or given.shape[1] != dim:
+            raise BadInput(f"Expected contexts of shape (N, {dim}), got {given.shape}.")
+        mask = as_mask(allowed, self._arms)
+        return self._serve_many(np.hstack([given, np.broadcast_to(mask, (len(given), len(mask)))])[:, None, :].copy())
+
+    def learn(  # type: ignore[override]
+        self, context: ArrayLike, arm: int, reward: float, person: str | int | bytes | None = None
+    ) -> None:
+        """Learn that `arm` earned `reward` in `context`. Each call is one row and one tick of the clock, whatever is in
+        it, and the caller owes one call for each choice: give `float("nan")` where no reward came. A context with a
+        number that is not finite or beyond 1e100 is learned as a row of zeros."""
+        row = row_of_arm(self._config, context, arm)
+        self._learn_row(row, any_datum("reward", reward), person)
+
+    def decide(  # type: ignore[override]
+        self, context: ArrayLike, person: str | int | bytes | None = None, *, allowed: ArrayLike | None = None
+    ) -> Decision:
+        """Choose an arm for a context, and remember both until `reward` or `expire` closes the decision."""
+        return self._decide(offer(self._config, context, allowed), person)
+
+    @property
+    def _arms(self) -> int:
+        arms = self._config.arms
+        assert arms is not None
+        return arms
+
+
+def offer(config: Policy, context: ArrayLike, allowed: ArrayLike | None = None) -> Floats:
+    """What is offered in a round, as kernels take it: one row, the context and behind it a 1 or a 0 for each arm."""
+    assert config.arms is not None
+    return np.concatenate([_context(config, context), as_mask(allowed, config.arms)])[None, :]
+
+
+def row_of_arm(config: Policy, context: ArrayLike, arm: object) -> Floats:
+    """A row to learn: the context, and behind it the number of the arm."""
+    count = config.arms
+    assert count is not None
+    if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < count:
+        got = "another number" if isinstance(arm, int | np.integer) else type(arm).__name__
+        raise BadInput(
+            f"Expected an arm from 0 to {count - 1}, got {got}. Pass what choose() returned: learn(context, arm, reward)."
+        )
+    return np.append(_context(config, context), float(arm))
+
+
+def as_mask(allowed: Any, arms: int) -> Floats:
+    """A 1 for each arm that is there, else a 0."""
+    if allowed is None:
+        return np.ones(arms)
+    given = np.asarray(allowed)
+    mask = np.zeros(arms)
+    if given.dtype == np.bool_ and given.shape == (arms,):
+        mask[given] = 1.0
+    elif given.ndim == 1 and given.size and given.dtype.kind in "iu" and 0 <= given.min() and given.max() < arms:
+        mask[given] = 1.0
+    else:
+        raise BadInput(
+            f"Expected allowed to be numbers of arms from 0 to {arms - 1}, or {arms} truth values, got something else."
+        )
+    if not mask.any():
+        raise BadInput("Expected at least one arm to be allowed, got none.")
+    return mask
+
+
+def _context(config: Policy, context: ArrayLike) -> Floats:
+    values = as_floats("context", context)
+    if values.shape != (config.dim,):
+        raise BadInput(f"Expected a context of shape ({config.dim},), got {values.shape}.")
+    return values
+
+
+def refuse_unfit(rows: Floats) -> None:
+    """Unless all numbers of what is offered are finite."""
+    if first_unfit(rows.reshape(-1)) >= 0:
+        raise not_finite("context", rows)
