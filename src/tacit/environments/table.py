@@ -16,9 +16,10 @@ from tacit._types import Floats, Ints
 from tacit._validate import flag, one_of, real, whole
 from tacit.core.settings import option
 from tacit.core.slate import Slate, slate
-from tacit.core.verbs import pay, show
+from tacit.core.verbs import draw_context, pay, show
 from tacit.data import Prepared, Raw, Recipe, load, prepare
 from tacit.data.categories import as_mapping, read_categories
+from tacit.environments._blocks import lay_out
 from tacit.environments._directions import MOST_FEATURES
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
@@ -35,6 +36,7 @@ class TableParams(NamedTuple):
     order: Ints  # (n,) the rounds of this pass
     played: Ints  # (1,) how many of them have been played
     luck: Floats  # (n,) scratch
+    context: Floats  # (m,) scratch: the context of the round, where there is one for all actions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +162,10 @@ class Table(Environment):
         return width if self.model == "actions" else self.count * width
 
     @property
+    def context_shape(self) -> tuple[int, int] | None:
+        return (self.count, self._prepared.contexts.shape[2]) if self.model == "disjoint" else None
+
+    @property
     def bounds(self) -> dict[str, Any]:
         """What a policy may declare: no action is longer than 1, no reward beyond these. Where all actions share a
         parameter, the constant coordinate is the last feature, and public."""
@@ -198,6 +204,7 @@ class Table(Environment):
             order=np.arange(rounds),
             played=np.array([rounds]),  # a pass is over: the first round shuffles
             luck=np.zeros(rounds),
+            context=np.zeros(contexts.shape[2]),
         )
         return World(params, slate(self.features, self.count), np.zeros(self.count), np.zeros(self.features))
 
@@ -251,25 +258,38 @@ def _shuffle(order: Ints, luck: Floats, stream: Any) -> None:
         order[i], order[other] = order[other], order[i]
 
 
+@kernel
+def _next(environment: TableParams, stream: Any) -> int:
+    """The row of the next round in this pass."""
+    order, played = environment.order, environment.played
+    if played[0] == order.shape[0]:
+        _shuffle(order, environment.luck, stream)
+        played[0] = 0
+    row: int = order[played[0]]
+    played[0] += 1
+    return row
+
+
+@implements(draw_context, TableParams)
+@kernel
+def _draw_context(environment: TableParams, context: Floats, means: Floats, stream: Any) -> None:
+    """The next row of a table of classes, and what each class pays for it."""
+    row = _next(environment, stream)
+    for i in range(context.shape[0]):
+        context[i] = environment.contexts[row, 0, i]
+    for k in range(means.shape[0]):
+        means[k] = environment.rewards[row, k]
+
+
 @implements(show, TableParams)
 @kernel
 def _show(environment: TableParams, slate: Slate, means: Floats, stream: Any) -> None:
-    """The next round of this pass. Of a class's column only its own block is ever written: the rest stays zero."""
-    contexts, rewards, order, played = environment.contexts, environment.rewards, environment.order, environment.played
-    rounds, shown, width = contexts.shape
-    columns = slate.columns
-    arms = columns.shape[1]
-    if played[0] == rounds:
-        _shuffle(order, environment.luck, stream)
-        played[0] = 0
-    row = order[played[0]]
-    played[0] += 1
-    if shown == 1:
-        for k in range(arms):
-            means[k] = rewards[row, k]
-            for i in range(width):
-                columns[k * width + i, k] = contexts[row, 0, i]
+    contexts, rewards, columns = environment.contexts, environment.rewards, slate.columns
+    if contexts.shape[1] == 1:
+        draw_context(environment, environment.context, means, stream)
+        lay_out(environment.context, slate)
         return
+    row, arms, width = _next(environment, stream), columns.shape[1], contexts.shape[2]
     # Files tend to have the right answer in the same place, and early rounds are decided by ties: turn the list.
     turn = slate.scratch[:1]
     fill_uniforms(stream, turn)
