@@ -109,8 +109,10 @@ def _line(name: str, place: Any) -> Any:
     kind = policy(slug)
     settings = read_settings([], options.split(",") if options else [])
     refuse_unknown(settings, kind)
-    dim = place.features if isinstance(place, Environment) else place.dim
-    shape = {"dim": str(dim)} if kind.has_option("dim") else {}
+    if isinstance(place, Environment):
+        shape = {name: str(size) for name, size in place.shape(kind, settings).items()}
+    else:
+        shape = {"dim": str(place.dim)} if kind.has_option("dim") else {}
     return build(kind, {**shape, **settings}, f"`tacit policies {slug}` lists the options.")
 
 

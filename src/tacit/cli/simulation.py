@@ -106,16 +106,13 @@ def _configure(parsed: argparse.Namespace, rest: list[str], names: Sequence[str]
     common = {name: text for name, text in common.items() if not (functions and name in fields(world_kind))}
     asked: list[Any] = []
     for kind, extra, its_ways in zip(kinds, own, own_ways, strict=True):
-        settings = {**(_shape(kind, world) if not functions else {}), **common, **extra}
+        said = {**common, **extra}
+        told = {} if functions else {name: str(size) for name, size in world.shape(kind, said).items()}
+        settings = {**told, **said}
         label = " ".join([kind.slug, *(f"{key}={value}" for key, value in extra.items())])
         config = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")
         asked.append(Asked(label, config, read_ways(its_ways)) if functions else (label, config))
     return world, asked
-
-
-def _shape(kind: type[Policy], world: Environment) -> dict[str, str]:
-    """The number of features, where the policy asks for it: a policy over a fixed list takes the world's own."""
-    return {"dim": str(world.features)} if "dim" in fields(kind) else {}
 
 
 def _simulate(parsed: argparse.Namespace, world: Environment, label: str, config: Policy) -> Result:

@@ -50,6 +50,7 @@ class Policy(Asked, Settings, ABC):
     trust: ClassVar[Trust]
     protects: ClassVar[Protects]
     needs: ClassVar[str]
+    by_arm: ClassVar[bool] = False  #: whether there is a model with a parameter per arm: `arms`
     list_option: ClassVar[str | None] = None  #: what holds the list of a policy with fixed actions; None: it has none
 
     @classmethod

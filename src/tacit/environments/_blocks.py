@@ -1,10 +1,32 @@
-"""One context for all arms as the actions that a policy with a shared parameter is shown."""
+"""Worlds in which all arms share one context: as that context, and as the actions that a policy with a shared parameter
+is shown."""
 
 from __future__ import annotations
 
-from tacit._kernel import kernel
+from typing import Any, NamedTuple
+
+from tacit._kernel import implements, kernel
 from tacit._types import Floats
-from tacit.core.slate import Slate
+from tacit.core.slate import ArmsSlate, Slate
+from tacit.core.verbs import draw_context, pay, show
+
+
+class ByContext(NamedTuple):
+    """A world for a policy of the arms model: nothing is laid out K times."""
+
+    world: Any
+
+
+@implements(show, ByContext)
+@kernel
+def _show(environment: ByContext, slate: ArmsSlate, means: Floats, stream: Any) -> None:
+    draw_context(environment.world, slate.context, means, stream)
+
+
+@implements(pay, ByContext)
+@kernel
+def _pay(environment: ByContext, mean: float, stream: Any) -> float:
+    return pay(environment.world, mean, stream)
 
 
 @kernel

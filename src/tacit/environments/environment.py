@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -45,6 +46,21 @@ class Environment(Settings, ABC):
         """(K, p) where K arms share one context of p coordinates in every round, and action k is the context in block
         k: these worlds have the verb `draw_context`. None elsewhere."""
         return None
+
+    @property
+    def by_context(self) -> Environment:
+        """This world for policies of the arms model, which prepare contexts themselves."""
+        return self
+
+    def shape(self, kind: Any, given: Mapping[str, Any]) -> dict[str, int]:
+        """What a policy of this kind must be told of the world, where it was not: the number of features, and of arms
+        where they share a context and the policy has a model for that."""
+        if not kind.has_option("dim") or "dim" in given:
+            return {}
+        shape = self.by_context.context_shape
+        if shape is None or not kind.by_arm:
+            return {"dim": self.features}
+        return {"arms": shape[0], "dim": shape[1]}
 
     @property
     def stable_arms(self) -> bool:

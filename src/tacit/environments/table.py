@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -160,6 +160,10 @@ class Table(Environment):
     def features(self) -> int:
         width: int = self._prepared.contexts.shape[2]
         return width if self.model == "actions" else self.count * width
+
+    @property
+    def by_context(self) -> Table:
+        return replace(self, intercept=False) if self.intercept and self.model == "disjoint" else self
 
     @property
     def context_shape(self) -> tuple[int, int] | None:

@@ -37,11 +37,11 @@ def trace_played(
     progress: bool | None,
 ) -> Frontier:
     """All policies at all promises, and the two lines, on one pool of threads."""
-    dim = environment.features
-    best = LinUCB(dim=dim, failure=min(1 / rounds, 0.5)) if without_privacy is None else without_privacy
-    lines: list[Policy] = [best, ContextBlind(dim=dim)]
+    told: Any = environment.shape(LinUCB, {})
+    best = LinUCB(**told, failure=min(1 / rounds, 0.5)) if without_privacy is None else without_privacy
+    lines: list[Policy] = [best, ContextBlind(dim=environment.features)]
     private = [
-        (one.label, epsilon, shaped(one, dim).at(epsilon, delta, rounds)) for one in asked for epsilon in epsilons
+        (one.label, epsilon, shaped(one, environment).at(epsilon, delta, rounds)) for one in asked for epsilon in epsilons
     ]
     jobs = [Job(line, environment, rounds, trials, seed) for line in lines]
     for label, epsilon, config in private:
@@ -85,11 +85,9 @@ def trace_played(
     )
 
 
-def shaped(one: Asked, dim: int) -> Asked:
-    """The policy with this number of features, where it asks for one."""
-    if not one.kind.has_option("dim"):
-        return one
-    return Asked(one.label, one.kind, {"dim": dim, **one.options})
+def shaped(one: Asked, environment: Environment) -> Asked:
+    """The policy in the shape of this world."""
+    return Asked(one.label, one.kind, {**environment.shape(one.kind, one.options), **one.options})
 
 
 def _measured(result: Result, measure: Measure) -> Floats:

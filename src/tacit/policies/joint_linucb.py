@@ -116,6 +116,8 @@ class JointLinUCB(Policy):
     protects: ClassVar[Protects] = Protects.EVERYTHING
     needs: ClassVar[str] = 'bounds on actions and rewards; a horizon for releases="tree" or "toeplitz"'
 
+    by_arm: ClassVar[bool] = True
+
     dim: int = option("number of features of an action, or with arms of a context")
     arms: int | None = option(
         "number of arms that share a context and have a parameter each; none: actions are vectors", None

@@ -25,6 +25,8 @@ from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.session import ENVIRONMENT, POLICY, Session
 from tacit.environments import Environment, refuse_other_world
+from tacit.environments._blocks import ByContext
+from tacit.environments.environment import World
 from tacit.errors import BadInput, HorizonSpent, Interrupted
 from tacit.noise import stream
 from tacit.simulation.episodes import NO_RECORD, refuse_rounds_only, run_episodes
@@ -277,8 +279,20 @@ def prepare(job: Job) -> _Running:
     refuse_other_world(job.config, environment)
     actions, config = environment.fixed_actions, job.bound
     plan = config.plan()
-    dim = config.dim
-    if dim != environment.features:
+    dim, arms = config.dim, config.arms
+    if arms is not None:
+        shape = environment.by_context.context_shape
+        if shape is None:
+            raise BadInput(
+                f"Expected an environment whose arms share a context for arms={arms}, got {environment.slug}, whose "
+                "actions are vectors of their own. Leave arms out."
+            )
+        if (arms, dim) != shape:
+            raise BadInput(
+                f"Expected arms={shape[0]} and dim={shape[1]}, which are the environment's, got arms={arms} and "
+                f"dim={dim}. Give both the same."
+            )
+    elif dim != environment.features:
         raise BadInput(
             f"Expected the policy's dim to be the environment's {environment.features}, got dim={dim}. "
             "Give both the same."
@@ -299,12 +313,14 @@ def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: B
     """One trial; None if it was stopped on the way. Its streams depend on (seed, trial) alone."""
     plan, environment, seed = one.plan, one.job.environment, one.job.seed
     world_stream = stream(seed, trial, ENVIRONMENT)
-    world = environment.start(world_stream)
+    world = (environment if plan.arms is None else environment.by_context).start(world_stream)
     session = Session(plan, environment.features, source=stream(seed, trial, POLICY))
+    if plan.arms is not None:
+        world = World(ByContext(world.params), session.slate(1), world.means, world.theta)
     curve, clock, total = np.zeros(len(one.marks)), np.zeros(2, np.int64), np.zeros(1)
     # One mark more, never reached: the loop compares with the next mark after the last one has passed.
     marks = np.append(one.marks, -1)
-    x = np.zeros(environment.features)
+    x = np.zeros(len(one.job.config.empty_row))
 
     def by_rounds(portion: int) -> None:
         run(

@@ -122,8 +122,8 @@ def _seeded(spec: Spec, entry: Entry, budget: Budget | None, place: Entry, world
     options = _checked(kind, entry.options, spec.folder)
     if budget is not None:
         options.update(_promised(kind, options, budget))
-    if world.slug not in FUNCTION_CATALOGUE and "dim" in _fields(kind):
-        options.setdefault("dim", world.features)
+    if world.slug not in FUNCTION_CATALOGUE:
+        options = {**world.shape(kind, options), **options}
     options = told(kind, options, spec.rounds)
     _refuse_missing(kind, options)
     config = kind(**options)
