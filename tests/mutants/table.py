@@ -734,7 +734,7 @@ _SUMS = (
     Mutant(
         "OFUL actions that are not scaled when they are clipped",
         "policies/linear.py",
-        "    shrink = within_ball(x, dim, row.action_norm) if row.action_norm < math.inf else 1.0",
+        "    shrink = within_ball(x, dim, row.action_norm)",
         "    shrink = 1.0",
         ("tests/policies/test_oful.py::test_longer_actions_are_scaled_and_rewards_clipped_before_they_are_summed",),
     ),
@@ -1295,8 +1295,8 @@ _EXACT = (
     Mutant(
         "a learner without a seed in doubles",
         "core/settings.py",
-        'return "secure" if seed is None else "double"',
-        'return "double"',
+        'return number, "secure" if seed is None else "double"',
+        'return number, "double"',
         ("tests/policies/test_secure.py::test_without_a_seed_noise_is_drawn_exactly_and_doubles_are_refused",),
     ),
     Mutant(
