@@ -127,8 +127,8 @@ def refused(call: Any, *given: Any, **named: Any) -> None:
 
 
 def learned_or_refused(call: Any, *given: Any, **named: Any) -> None:
-    """A number that is not finite, or too large, is learned as nothing, or reported as zeros, so that how many there are
-    does not say so; others are refused."""
+    """A number that is not finite, or too large, is learned or reported as nothing, so that how many there are does not
+    say so; others are refused."""
     try:
         call(*given, **named)
     except TacitError:
