@@ -27,7 +27,9 @@ export class Device {
 
   report(x, reward) {
     const { dim, fingerprint, report: { kind, radius, constants, noise: { scale, step }, ...bounds } } = this.contract;
-    check(x.length === dim && [...x, reward, scale].every(Number.isFinite) && step > 0, "Expected finite numbers.");
+    const given = [...x, reward]; // NaN and infinities are numbers: no report may be missing for what is in it
+    check(x.length === dim && given.every((a) => typeof a === "number") && scale > 0 && step > 0, "Expected numbers.");
+    if (!given.every((a) => Math.abs(a) <= 1e100)) [x, reward] = [x.map(() => 0), 0];
     check(this.made < this.limit, "All reports that the guarantee is priced for are made.");
     this.made += 1; // keep it across restarts
     const n = dim - constants.length, shrink = Math.min(1, radius / Math.hypot(...x.slice(0, n)));

@@ -270,7 +270,7 @@ def test_it_counts_its_reports():
 def test_it_refuses_bad_input_without_counting_it():
     rows = [((0.1, 0.2), 0.5), ((0.1, 0.2, None), 0.5), ((0.1, 0.2, "x"), 0.5), ((0.1, 0.2, 0.3), None)]
     found = run(LOCAL, rows=rows, limit=1)
-    assert found["reports"] == [{"error": "Expected finite numbers."}] * 4
+    assert found["reports"] == [{"error": "Expected numbers."}] * 4
     assert found["made"] == 0
 
 

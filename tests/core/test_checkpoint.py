@@ -17,6 +17,7 @@ import pytest
 
 import tacit
 from tacit.core import checkpoint as room
+from tacit.core import state
 from tacit.core.checkpoint import new_key, resume
 from tacit.core.sealed import read_header, seal, unseal
 from tacit.core.state import pack
@@ -142,6 +143,65 @@ def test_a_file_shows_nothing_personal_and_belongs_to_its_owner(tmp_path):
     )
     _, payload = unseal(data, KEY)
     assert b"particular" not in payload, "not even inside: a person is a keyed hash"
+
+
+#: What people may do in forty decisions: answer, be silent, come again, be somebody else, send what is no number.
+DEEDS = {
+    "all answer": lambda learner, number, decision: learner.reward(decision, 0.25),
+    "nobody answers": lambda learner, number, decision: None,
+    "some answer": lambda learner, number, decision: number % 3 or learner.reward(decision, 1 / (number + 1)),
+    "some expire": lambda learner, number, decision: number % 2 and learner.expire(decision),
+}
+SIZED = [
+    config(),
+    config(person_rounds=3),
+    config(person_rounds=3, one_row_per_segment=True),
+    tacit.RenyiUCB(arms=3, rho=1.0),
+]
+
+
+def size_of(learner, path) -> int:
+    found = learner.checkpoint(path, KEY).stat().st_size
+    assert resume(path, KEY)._decisions.made == 40, "and what it holds can be read"
+    path.unlink()
+    return found
+
+
+@pytest.mark.parametrize("policy", SIZED, ids=lambda one: f"{one.slug}-{one.person_rounds}")
+@pytest.mark.parametrize("after", [None, 7])
+def test_the_size_of_a_file_follows_from_public_numbers(policy, after, tmp_path):
+    """One person who did not answer made it 49 bytes longer, and every new one 24."""
+    sizes = set()
+    for deed in DEEDS.values():
+        for people in (1, 5, 40):
+            learner = policy.start(closes_after_decisions=after)
+            for number in range(40):
+                who = {"person": f"p{number % people}"} if policy.person_rounds else {}
+                deed(learner, number, decide(learner, np.eye(3), **who))
+                if number % 10 == 0:
+                    learn = {
+                        "x": 0 if policy.fixed_actions is not None else np.eye(3)[0],
+                        "reward": float("nan"),
+                        **who,
+                    }
+                    learner.learn(**learn)
+            sizes.add(size_of(learner, tmp_path / "one"))
+    assert len(sizes) == 1
+
+
+def test_the_size_of_a_large_file_tells_a_power_of_two(tmp_path, monkeypatch):
+    monkeypatch.setattr(state, "_PADDED", 1)
+    sizes = []
+    for silent in (0, 1, 40):
+        learner = config().start()
+        for number in range(40):
+            decision = learner.decide(np.eye(3))
+            if number >= silent:
+                learner.reward(decision, 0.5)
+        learner.checkpoint(tmp_path / f"{silent}", KEY)
+        sizes.append(read_header((tmp_path / f"{silent}").read_bytes())[0].size)
+    assert sizes[0] == sizes[1]
+    assert all(size.bit_count() == 1 for size in sizes)
 
 
 # Writing ---------------------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def test_the_count_goes_on_after_a_restart():
 
 @pytest.mark.parametrize(
     ("x", "reward"),
-    [([1.0, 2.0], 0.5), ([0.1, math.nan, 0.2], 0.5), (X, math.inf), (X, "0.5"), (X, None), ("abc", 1.0)],
+    [([1.0, 2.0], 0.5), (X, "0.5"), (X, None), ("abc", 1.0)],
 )
 def test_a_refused_input_is_neither_counted_nor_shown(x, reward):
     device = CONFIG.device()

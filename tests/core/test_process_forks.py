@@ -127,6 +127,89 @@ print(device.made)
     assert said.split() == ["1"]
 
 
+FUNCTIONS = """
+from tacit.policies.catalogue import FUNCTIONS
+
+EXAMPLES = [config for kind in FUNCTIONS.values() for config in kind.examples()]
+
+
+def context_of(config):
+    return None if config.context_box is None else np.full(config.context_dim, 0.4)
+
+
+def one_record(learner):
+    learner.learn(learner.config.actions.centre, 0.5, context_of(learner.config))
+
+
+def released(learner):  # a function, or where there is none a draw
+    config, context = learner.config, context_of(learner.config)
+    if config.form == "exact":
+        return learner.predict_once(context, config.epsilon).tolist()
+    return learner.release_function().predict(context, config.grid).tolist()
+"""
+
+
+def test_a_learner_of_functions_that_has_records_stays_with_the_process_that_started_it():
+    """It did not: parent and child both released the sum of the same records, each for the whole budget."""
+    said = run(
+        FUNCTIONS
+        + """
+for config in EXAMPLES:
+    learner = config.start()
+    one_record(learner)
+    works = [lambda: one_record(learner), lambda: released(learner), lambda: learner.choose(context_of(config))]
+    if config.slug == "usca":
+        works += [lambda: learner.predict_once(context_of(config), 0.1).tolist()]
+    for work in works:
+        said = in_child(work)
+        assert str(said).startswith("Moved: This learner was at work before its process forked"), (config.slug, said)
+    released(learner)
+    seeded = config.start(seed=1)
+    one_record(seeded)
+    assert in_child(lambda: released(seeded)), "a simulation may fork"
+print("stays")
+"""
+    )
+    assert said.split() == ["stays"]
+
+
+def test_a_learner_of_functions_that_has_spent_and_learned_nothing_stays_too():
+    said = run(
+        FUNCTIONS
+        + """
+learner = FUNCTIONS["usca"].examples()[0].start()
+learner.predict_once(0.4, 0.1)
+assert in_child(lambda: one_record(learner)).startswith("Moved")
+print(learner.diagnostics().rows)
+"""
+    )
+    assert said.split() == ["0"]
+
+
+def test_a_learner_of_functions_that_has_not_begun_draws_noise_of_its_own_in_each_process():
+    said = run(
+        FUNCTIONS
+        + """
+noisy = 0
+for config in EXAMPLES:
+    learner = config.start()
+
+    def work():
+        one_record(learner)
+        return released(learner)
+
+    one, two, mine = in_child(work), in_child(work), work()
+    if config.guarantee.private and config.form != "exact" and one != np.zeros(len(config.grid)).tolist():
+        noisy += 1
+        assert one != two and one != mine and two != mine, config.slug
+    assert not isinstance(one, str) and not isinstance(two, str)
+assert noisy == 5, "of the others one draws one of few, and one has no view yet"
+print("apart")
+"""
+    )
+    assert said.split() == ["apart"]
+
+
 @pytest.mark.parametrize("method", ["fork", pytest.param("forkserver", marks=pytest.mark.long), "spawn"])
 def test_no_way_of_multiprocessing_copies_a_learner(method, tmp_path):
     script = tmp_path / "program.py"

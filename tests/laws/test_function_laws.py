@@ -142,18 +142,70 @@ def test_a_horizon_is_never_overrun(config):
         learner.learn_many(*records(config, 1))
 
 
-def test_bad_records_are_refused_whole(config):
+def test_records_of_another_shape_are_refused_whole(config):
     learner = taught(config)
     actions, rewards, contexts = records(config, 3)
-    for spoiled in (
-        (np.full_like(actions, np.nan), rewards, contexts),
-        (actions, [0.0, np.inf, 0.0], contexts),
-        (actions, rewards[:2], contexts),
-        (np.zeros((3, 7)), rewards, contexts),
-    ):
+    for spoiled in ((actions, rewards[:2], contexts), (np.zeros((3, 7)), rewards, contexts)):
         with pytest.raises(BadInput):
             learner.learn_many(*spoiled)
     assert learner.diagnostics().rows == 40
+
+
+def copied(given):
+    return [part if part is None else part.copy() for part in given]
+
+
+def spoiled_records(config, bad: float):
+    """Blocks of three records, of which the second has a bad number somewhere."""
+    for part in range(2 if config.context_box is None else 3):
+        found = copied(records(config, 3))
+        found[part][1] = bad
+        yield found
+
+
+def the_middle(config):
+    """The action, reward and context that a record without numbers counts as."""
+    reward = 0.0 if config.reward_low is None else (config.reward_low + config.reward_high) / 2
+    context = None if config.context_box is None else tacit.kernels.Box(config.context_box).centre
+    return config.actions.centre, reward, context
+
+
+def answer(learner):
+    """What is let out: everything that may depend on its records, the number of them included."""
+    config, context = learner.config, one_context(learner.config)
+    if config.form == "exact":
+        return [learner.predict_once(context, config.epsilon).tolist()]
+    function = learner.release_function()
+    return [function.rows, function.predict(context, config.grid).tolist()]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e101])
+def test_a_record_with_a_number_that_is_none_is_one_in_the_middle_of_everything(config, bad):
+    """It was refused with its block, so that the number of records, which is published, said what was in them."""
+    for given in spoiled_records(config, bad):
+        learner, like, before = taught(config), taught(config), copied(given)
+        learner.learn_many(*given)
+        for mine, theirs in zip(before, given, strict=True):
+            assert mine is theirs is None or np.array_equal(mine, theirs, equal_nan=True), "the caller's own"
+        for part, middle in zip(given, the_middle(config), strict=True):
+            if part is not None:
+                part[1] = middle
+        like.learn_many(*given)
+        assert learner.diagnostics().rows == 43
+        assert learner.diagnostics().unfit == 1
+        assert like.diagnostics().unfit == 0
+        assert answer(learner) == answer(like)
+
+
+def test_one_record_alone_is_taken_whatever_is_in_it(config):
+    learner, like = taught(config), taught(config)
+    action, reward, context = the_middle(config)
+    learner.learn(action + 0.1, float("nan"), one_context(config))
+    learner.learn(action * np.nan, 0.5, one_context(config))
+    for _ in range(2):
+        like.learn(action, reward, context)
+    assert learner.diagnostics().unfit == 2
+    assert answer(learner) == answer(like)
 
 
 def test_what_leaves_twice_is_refused_or_is_the_same(private_config):

@@ -91,3 +91,14 @@ def test_rewards_of_any_real_type_are_taken(config):
     for reward in (1, 0.5, np.float32(0.5), np.int64(1), True and 1):
         learn(learner, np.zeros(config.dim), reward)
     assert learner.diagnostics().rows == 5
+
+
+def test_rows_as_large_as_can_be_do_not_end_the_learning(config):
+    """They did, without bounds: the sums of such a row are finite, and singular whatever is added to them."""
+    learner = config.start(seed=1)
+    for number in range(20):
+        learn(learner, np.full(config.dim, 1e100) * (-1) ** number, 1e100)
+        learn(learner, np.eye(config.dim)[number % config.dim] * 1e100, -1e100)
+        play(learner, 1, seed=number)
+    assert learner.diagnostics().rows == 60
+    assert all(np.isfinite(part).all() for part in learner.view)

@@ -149,6 +149,18 @@ def test_a_seeded_device_with_its_server_is_the_seeded_learner(config):
     assert all(np.array_equal(arrays[name], part) for name, part in learner.view._asdict().items())
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf"), 1e101])
+def test_numbers_that_are_none_make_a_report_of_a_row_of_zeros(reporting_config, bad):
+    """It was refused, so that the number of reports, which is public, said what was in them."""
+    row = np.full(reporting_config.dim, 0.3)
+    spoiled = np.where(np.arange(reporting_config.dim) == 1, bad, row)
+    nothing = row if reporting_config.zero_row is None else np.zeros(reporting_config.dim)
+    for x, reward, like in ((row, bad, nothing), (spoiled, 0.5, np.zeros(reporting_config.dim))):
+        mine, theirs = reporting_config.device(seed=4), reporting_config.device(seed=4)
+        assert mine.report(x, reward) == theirs.report(like, 0.0)
+        assert mine.made == 1
+
+
 def test_a_device_has_the_exact_plan_that_its_card_prices(reporting_config):
     contract = contract_of(reporting_config)
     assert contract.plan.exact

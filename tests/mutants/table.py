@@ -538,6 +538,57 @@ _BOOKS = (
         True,
     ),
     Mutant(
+        "a learner of functions with records that goes on in a child",
+        "policies/usca/exploring.py",
+        "forks.Elsewhere() if self._rows or self._released() else Lock()",
+        "Lock()",
+        (
+            "tests/core/test_process_forks.py"
+            "::test_a_learner_of_functions_that_has_records_stays_with_the_process_that_started_it",
+        ),
+        True,
+    ),
+    Mutant(
+        "a learner of functions that has spent and goes on in a child",
+        "policies/usca/exploring.py",
+        "forks.Elsewhere() if self._rows or self._released() else Lock()",
+        "forks.Elsewhere() if self._rows else Lock()",
+        ("tests/core/test_process_forks.py::test_a_learner_of_functions_that_has_spent_and_learned_nothing_stays_too",),
+        True,
+    ),
+    Mutant(
+        "records that count only if their numbers are finite",
+        "policies/usca/exploring.py",
+        "            self._rows += len(found.points)\n",
+        "            self._rows += len(found.points) - found.unfit\n",
+        (
+            "tests/laws/test_function_laws.py"
+            "::test_a_record_with_a_number_that_is_none_is_one_in_the_middle_of_everything",
+        ),
+    ),
+    Mutant(
+        "a device that reports what it said before where a number is none",
+        "core/device.py",
+        "        if first_unfit(row) >= 0:\n",
+        "        if False:\n",
+        ("tests/laws/test_report_laws.py::test_numbers_that_are_none_make_a_report_of_a_row_of_zeros",),
+        True,
+    ),
+    Mutant(
+        "a checkpoint as long as its state",
+        "core/state.py",
+        "    return max(bare, wanted)",
+        "    return bare",
+        ("tests/core/test_checkpoint.py::test_the_size_of_a_file_follows_from_public_numbers",),
+    ),
+    Mutant(
+        "a secret count whose digits a checkpoint tells",
+        "core/state.py",
+        '("dropped", "expired", "unfit"))',
+        '("dropped", "unfit"))',
+        ("tests/core/test_checkpoint.py::test_the_size_of_a_file_follows_from_public_numbers",),
+    ),
+    Mutant(
         "a device that reports in two processes",
         "core/device.py",
         "        self._forked = True\n\n    def _identity",
@@ -683,7 +734,7 @@ _SUMS = (
     Mutant(
         "OFUL actions that are not scaled when they are clipped",
         "policies/linear.py",
-        "    shrink = within_ball(x, dim, row.action_norm) if row.action_norm < math.inf else 1.0",
+        "    shrink = within_ball(x, dim, row.action_norm)",
         "    shrink = 1.0",
         ("tests/policies/test_oful.py::test_longer_actions_are_scaled_and_rewards_clipped_before_they_are_summed",),
     ),
@@ -1244,8 +1295,8 @@ _EXACT = (
     Mutant(
         "a learner without a seed in doubles",
         "core/settings.py",
-        'return "secure" if seed is None else "double"',
-        'return "double"',
+        'return number, "secure" if seed is None else "double"',
+        'return number, "double"',
         ("tests/policies/test_secure.py::test_without_a_seed_noise_is_drawn_exactly_and_doubles_are_refused",),
     ),
     Mutant(

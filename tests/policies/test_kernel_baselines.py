@@ -454,8 +454,6 @@ def bad_records(config):
     dim = config.actions.dim
     action, context = good[:dim], good[dim:] if config.context_dim else None
     one = None if context is None else context[None, :]
-    yield action[None, :] * np.nan, [0.0], one
-    yield action[None, :], [math.inf], one
     yield action[None, :], [[0.0]], one
     yield np.vstack([action, action]), [0.0], one
     yield np.append(action, 0.0)[None, :], [0.0], one
@@ -466,7 +464,6 @@ def bad_records(config):
         yield action[None, :], [0.0], None
         yield action[None, :], [0.0], np.append(context, 0.0)[None, :]
         yield action[None, :], [0.0], np.vstack([context, context])
-        yield action[None, :], [0.0], one * np.inf
 
 
 @every_config

@@ -261,14 +261,13 @@ def contract_of(config: Policy) -> Contract:
 # A plan may take a second to calibrate, and a simulation has many devices.
 @lru_cache(maxsize=16)
 def _contract_of(config: Policy) -> Contract:
-    plan = config.plan("secure")
+    plan = config.planned()  # in doubles a report would tell more than it is priced for
     report = plan.report
     if report is None:
         raise BadInput(
             f"Expected a policy whose people randomise their own reports, got {config.slug}, whose learner is one "
             "program. Use it from Python, by start()."
         )
-    plan = config.planned()  # in doubles a report would tell more than it is priced for
     contract = Contract(config, plan, report, limit=config.person_rounds or 1)
     if report.kind not in ("xy", "gram", "counts"):
         raise BadInput(f'Expected a report of kind "xy", "gram" or "counts", got {report.kind!r}.')

@@ -63,6 +63,11 @@ class Decisions:
         """How many are open."""
         return len(self._kept) - self._waiting
 
+    @property
+    def made(self) -> int:
+        """How many there ever were."""
+        return self._made
+
     def turn_key(self) -> None:
         """Issue ids under a fresh key from now on."""
         self._keys.append((secrets.token_bytes(32), self._made))

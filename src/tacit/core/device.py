@@ -12,11 +12,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit._validate import datum, whole
+from tacit._validate import any_datum, whole
 from tacit.core import forks
 from tacit.core.contract import contract_of
-from tacit.core.inputs import as_floats, as_row, not_finite
+from tacit.core.inputs import as_floats, as_row
 from tacit.core.policy import Policy
+from tacit.core.round import LARGEST, first_unfit
 from tacit.core.session import Session
 from tacit.errors import BadInput, LimitReached, Moved, VaultSealed
 from tacit.privacy.card import Card
@@ -113,11 +114,17 @@ class Device:
         network needs: the server takes it once. A second call is a second report, with noise of its own and a price of
         its own.
 
+        Numbers that are not finite, or beyond 1e100, make a report of a row of zeros, as in `Learner.learn`: how many
+        reports there are must not depend on what is in them.
+
         Raises `LimitReached` when all reports are made; `choose` goes on.
         """
-        row = as_row(x, self._contract.dim)
-        if type(reward) is not float:
-            reward = datum("reward", reward)
+        row, reward = as_row(x, self._contract.dim), any_datum("reward", reward)
+        if first_unfit(row) >= 0:
+            row, reward = np.zeros(self._contract.dim), 0.0
+        elif not abs(reward) <= LARGEST:
+            public = self._contract.config.zero_row is None
+            row, reward = row if public else np.zeros(self._contract.dim), 0.0
         with self._lock:
             if self._forked:
                 raise Moved(
@@ -134,9 +141,7 @@ class Device:
             session.prepare_encode(view, row, reward)
             # Counted first: an interrupt in between leaves a report unsent, and never one uncounted.
             self._made += 1
-            if not session.encode(view, row, reward):
-                self._made -= 1
-                raise not_finite("x and reward", np.append(row, reward))
+            session.encode(view, row, reward)
             values = session.report[: self._contract.report.size].tolist()
             if not all(map(math.isfinite, values)):
                 self._made -= 1

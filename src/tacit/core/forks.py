@@ -8,8 +8,11 @@ told in the child, before any of its code runs, and gives up what belongs to the
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import NoReturn, Protocol
 from weakref import WeakSet
+
+from tacit.errors import Moved
 
 
 class _Forked(Protocol):
@@ -23,6 +26,19 @@ _WATCHED: WeakSet[_Forked] = WeakSet()
 def watch(thing: _Forked) -> None:
     """Call `thing.in_child()` in every child that this process forks, as long as the thing lives."""
     _WATCHED.add(thing)
+
+
+class Elsewhere(AbstractContextManager[object]):
+    """In place of a lock: what it guards belongs to the parent, and nothing can be done with it here."""
+
+    def __enter__(self) -> NoReturn:
+        raise Moved(
+            "This learner was at work before its process forked, and its copy here would spend the same budget a "
+            "second time. Use it in the process that started it, or start one after the fork."
+        )
+
+    def __exit__(self, *_: object) -> None:
+        """Never entered."""
 
 
 def _in_child() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -17,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._types import Floats, Ints
-from tacit._validate import one_of, whole
-from tacit.core.settings import SAMPLERS, Declared, Settings, sampler_for
+from tacit._validate import one_of
+from tacit.core.settings import SAMPLERS, Declared, Settings
 from tacit.errors import VaultSealed
 from tacit.privacy.card import Card, SpendingPath
 from tacit.privacy.event import Event
@@ -84,17 +85,13 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
         """Work out the noise and its price. Pure: two calls give the same plan. `sampler="secure"`: for noise that is
         drawn exactly, in whole numbers, with rounding in the price."""
 
+    @abstractmethod
     def start(self, *, seed: int | None = None, sampler: str | None = None) -> FunctionLearner:
         """A live learner. Noise is drawn exactly, in whole numbers, from the operating system's randomness.
 
         With `seed`, which is for simulation only, it can be recomputed by anyone who knows the seed, and the learner's
         guarantee says so; it is then in double precision unless `sampler="secure"`.
         """
-        return self._learner(None if seed is None else whole("seed", seed, low=0), sampler_for(sampler, seed))
-
-    def _learner(self, seed: int | None, sampler: str) -> FunctionLearner:
-        """A live learner. A policy has this, or a `start` of its own."""
-        raise NotImplementedError
 
     def in_world(self, **given: Any) -> Self:
         """The configuration, with what it was not told taken from here: what is public of an environment, and the
@@ -142,13 +139,10 @@ class FunctionPolicy(FunctionAsked, Settings, ABC):
     def card(self, *, seeded: bool = False, sampler: str | None = None) -> Card:
         """What a privacy officer reads before signing."""
         sampler = ("double" if seeded else self.sampler()) if sampler is None else sampler
-        return self.card_of(self.planned(sampler), seeded=seeded, sampler=sampler)
+        return self.card_of(self.planned(sampler), sampler, seeded=seeded)
 
-    def card_of(
-        self, plan: FunctionPlan, *, seeded: bool = False, spent: Bill | None = None, sampler: str | None = None
-    ) -> Card:
+    def card_of(self, plan: FunctionPlan, sampler: str, *, seeded: bool = False, spent: Bill | None = None) -> Card:
         """The card of this plan, or of what is left of it once something was spent."""
-        sampler = ("double" if seeded else self.sampler()) if sampler is None else sampler
         paths = tuple(replace(one, guarantee=one.guarantee.with_seed()) for one in plan.paths) if seeded else plan.paths
         return Card(
             policy=self.slug,
@@ -192,7 +186,7 @@ class FunctionLearner(ABC):
     """A function learner at work. Safe to call from several threads; it cannot be pickled, copied or printed open."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock: AbstractContextManager[object] = Lock()
 
     @abstractmethod
     def choose(self, context: ArrayLike | None = None) -> Floats:
@@ -204,7 +198,8 @@ class FunctionLearner(ABC):
 
     @abstractmethod
     def learn_many(self, actions: ArrayLike, rewards: ArrayLike, contexts: ArrayLike | None = None) -> None:
-        """Learn many records at once, faster: shapes (n, d), (n,) and (n, c). If one is bad, none is learned."""
+        """Learn many records at once, faster: shapes (n, d), (n,) and (n, c). How many there are must not depend on
+        what is in them: one with a number that is not finite is one all the same."""
 
     @abstractmethod
     def release_function(self, epsilon: float | None = None, delta: float | None = None) -> PrivateFunction:

@@ -11,7 +11,7 @@ import numpy as np
 from tacit._types import Floats
 from tacit._validate import one_of, whole
 from tacit.core.plan import Plan
-from tacit.core.settings import SAMPLERS, Declared, Settings, sampler_for
+from tacit.core.settings import SAMPLERS, Declared, Settings, drawn_by
 from tacit.errors import BadInput, NoSecureSampler
 from tacit.privacy.card import Card
 from tacit.privacy.card.words import mechanism_names
@@ -82,11 +82,15 @@ class Policy(Asked, Settings, ABC):
     def sampler(self) -> str:
         """How noise is drawn where people are protected; "double" where that can only be simulated, because no exact
         sampler is known, or because there is so little noise that no lattice is fine enough for it."""
+        return self._live()[0]
+
+    def _live(self) -> tuple[str, Plan]:
+        """The sampler for people and its plan, worked out once."""
         try:
-            return "secure" if self.plan("secure").exact else "double"
+            plan = self.plan("secure")
         except BadInput:
-            self.plan("double")  # if that is refused as well, then for another reason
-            return "double"
+            return "double", self.plan("double")  # if that is refused as well, then for another reason
+        return ("secure", plan) if plan.exact else ("double", self.plan("double"))
 
     @property
     def calibrated(self) -> str:
@@ -101,7 +105,7 @@ class Policy(Asked, Settings, ABC):
     @property
     def guarantee(self) -> Guarantee:
         """What this configuration truly gives."""
-        return self.plan(self.sampler()).guarantee
+        return self._live()[1].guarantee
 
     @property
     def rows_may_come_late(self) -> bool:
@@ -151,10 +155,10 @@ class Policy(Asked, Settings, ABC):
         """
         from tacit.core.arms import learner_of
 
-        seed = None if seed is None else whole("seed", seed, low=0)
+        seed, sampler = drawn_by(seed, sampler)
         after = closes_after_decisions
         after = None if after is None else whole("closes_after_decisions", after)
-        return learner_of(self, seed=seed, sampler=sampler_for(sampler, seed), closes_after=after)
+        return learner_of(self, seed=seed, sampler=sampler, closes_after=after)
 
     def contract(self) -> dict[str, Any]:
         """What a device is installed with, as JSON: bounds, noise, limit, guarantee, and the fingerprint that messages
@@ -188,9 +192,11 @@ class Policy(Asked, Settings, ABC):
     def card(self, *, seeded: bool = False, copies: int = 1, sampler: str | None = None) -> Card:
         """What a privacy officer reads before signing. `copies`: learners that went on from one checkpoint. `sampler`:
         as the learner was started with (default: "double" if `seeded`, else what `start()` takes)."""
-        if sampler is None:
-            sampler = "double" if seeded else self.sampler()
-        plan = self.planned(sampler)
+        if sampler is None and not seeded:
+            sampler, plan = self._live()
+        else:
+            sampler = "double" if sampler is None else sampler
+            plan = self.planned(sampler)
         guarantee = plan.guarantee_for(copies)
         notes = plan.notes
         if plan.event_for(copies) != plan.event:

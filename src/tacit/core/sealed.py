@@ -24,14 +24,15 @@ FORMAT = 3
 KEY = 32
 _MAGIC = b"tacit checkpoint\n"
 _LENGTH, _NONCE, _TAG = 4, 12, 16
-#: What one call of AES-GCM takes.
+#: What one call of AES-GCM takes, and so bytes of a payload.
 _LARGEST = 2**31 - 1
+MOST = _LARGEST - _TAG
 
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """What can be read without the key. Nothing in it depends on people's data but `size`: how many decisions are open
-    and how many persons came can be read off it, as off the length of the file."""
+    """What can be read without the key. Nothing in it depends on people's data but `size`, and that only of states
+    beyond 16 MiB, by powers of two (`core/state.py`)."""
 
     format: int
     tacit: str  # the version that wrote it

@@ -8,23 +8,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from tacit._validate import known, one_of
+from tacit._validate import known, one_of, whole
 from tacit.errors import BadInput
 
 #: How noise is drawn: exactly, in whole numbers, wherever it protects people; in double precision in simulations.
 SAMPLERS = ("secure", "double")
 
 
-def sampler_for(sampler: str | None, seed: int | None) -> str:
-    """The sampler that was asked for; by default "secure", with a seed "double". Doubles without a seed are refused."""
+def drawn_by(seed: object, sampler: str | None) -> tuple[int | None, str]:
+    """The seed and the sampler of a learner that were asked for: by default no seed and "secure", with a seed "double".
+    Doubles without a seed are refused."""
+    number = None if seed is None else whole("seed", seed, low=0)
     if sampler is None:
-        return "secure" if seed is None else "double"
+        return number, "secure" if seed is None else "double"
     if one_of("sampler", sampler, SAMPLERS) == "double" and seed is None:
         raise BadInput(
             'Expected a seed with sampler="double", got none: numbers in double precision are for simulation only, '
             "since their last bits tell what the noise should hide. Leave sampler out for people."
         )
-    return sampler
+    return number, sampler
 
 
 def option(text: str, default: Any = dataclasses.MISSING) -> Any:

@@ -19,15 +19,25 @@ import numpy as np
 from tacit.core.arms import learner_of
 from tacit.core.decisions import Decisions
 from tacit.core.learner import Learner
-from tacit.core.people import People
+from tacit.core.people import TOKEN, People
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
+from tacit.core.round import ROWS
+from tacit.core.sealed import MOST
 from tacit.errors import BadCheckpoint, BadInput
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 #: The last digits of a planned number may differ between machines; calibration leaves a thousand times that much room.
 _CLOSE = 1e-9
+
+#: What has a row for each decision that is kept, and for each person.
+_PER_DECISION = tuple(f"decisions/{name}" for name in ("ids", "numbers", "actions", "open", "rewards", "persons"))
+_PER_PERSON = ("people/tokens", "people/rows", "people/last")
+#: Digits of a secret count at most.
+_DIGITS = 20
+#: Up to this many bytes the length of a state follows from public numbers alone.
+_PADDED = 2**24
 
 
 def pack(learner: Learner) -> bytes:
@@ -52,6 +62,7 @@ def pack(learner: Learner) -> bytes:
     }
     try:
         text = json.dumps(facts, allow_nan=False)
+        text += " " * sum(_DIGITS - len(str(facts[name])) for name in ("dropped", "expired", "unfit"))
         described = json.loads(text)["config"]
         faithful = json.loads(json.dumps(type(config).from_dict(described).to_dict())) == described
     except (TypeError, ValueError) as problem:
@@ -72,9 +83,29 @@ def pack(learner: Learner) -> bytes:
         **_under("decisions", learner._decisions.arrays(len(config.empty_row))),
         **(_under("people", people.arrays()) if people is not None else {}),
     }
+    bare = _written({**arrays, "padding": np.zeros(0, np.uint8)})
+    return _written({**arrays, "padding": np.zeros(_length(learner, arrays, len(bare)) - len(bare), np.uint8)})
+
+
+def _written(arrays: Arrays) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]
     return file.getvalue()
+
+
+def _length(learner: Learner, arrays: Arrays, bare: int) -> int:
+    """How long the state is to be: as long as if every decision were open and every row of another person, which
+    follows from public counts; from `_PADDED` on the next power of two, which does not."""
+    made, after = learner._decisions.made, learner._closes_after
+    kept = made if after is None else min(made, after)
+    rows = int(learner._session.vault.counters[ROWS]) + learner._owed
+    secret = sum(arrays[name].nbytes for name in (*_PER_DECISION, *_PER_PERSON) if name in arrays)
+    person = learner._people is not None
+    each = 16 + 8 + 8 * len(config.empty_row) + 1 + 8 + TOKEN * person  # an id, a number, an action, open, a reward, a person
+    rest = (TOKEN + 8 + 8 * learner._people.one_per_segment) * rows if learner._people is not None else 0
+    public = bare - secret + each * kept + rest
+    wanted = public if public <= _PADDED else max(_PADDED, min(1 << (bare - 1).bit_length(), MOST))
+    return max(bare, wanted)
 
 
 def unpack(payload: bytes) -> Learner:

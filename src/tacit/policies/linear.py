@@ -17,7 +17,6 @@ precision and exact noise differ in the type of the counter alone.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,6 +119,10 @@ class Bounds(NamedTuple):
     reward_scale: float  # ζ: rewards are summed times this
 
 
+#: Where no bounds are declared a row is clipped here: rounding of a sum of squares is 10^24 a row, and the largest
+#: repair of a matrix 10^60 regularisers.
+BEYOND = 1e20
+
 #: A report has the row, and what of it was clipped.
 REPORTED = 2
 
@@ -133,7 +136,7 @@ def clip_row(row: Bounds, x: Floats, reward: float, report: Floats, noise: Any) 
     """
     dim = x.shape[0]
     clipped = 0
-    shrink = within_ball(x, dim, row.action_norm) if row.action_norm < math.inf else 1.0
+    shrink = within_ball(x, dim, row.action_norm)
     if shrink * _ROUNDING < 1.0:
         clipped += 1
     for i in range(dim):
@@ -164,5 +167,6 @@ def count_row(report: Floats, counters: Ints) -> None:
 
 
 def no_bounds() -> Bounds:
-    """For a policy without privacy: a row counts as it comes."""
-    return Bounds(math.inf, -math.inf, math.inf, 0.0, 1.0)
+    """For a policy without privacy: a row counts as it comes, but for numbers that would end the learning. With a row
+    of 1e100 the sums are finite and singular to the last bit, and no repair is large enough."""
+    return Bounds(BEYOND, -BEYOND, BEYOND, 0.0, 1.0)

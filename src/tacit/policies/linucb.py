@@ -28,7 +28,8 @@ from tacit.privacy.scope import Protects, Trust
 class LinUCB(Policy):
     """Optimism in the face of uncertainty on ridge regression (Abbasi-Yadkori, Pál and Szepesvári 2011).
 
-    Not private: every choice depends on everybody's exact data.
+    Not private: every choice depends on everybody's exact data. Rows are taken as they come, but for numbers that would
+    end the learning: they are clipped at 1e20.
     """
 
     slug: ClassVar[str] = "linucb"

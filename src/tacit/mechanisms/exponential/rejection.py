@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit._arrays import finite
 from tacit._types import Bools, Floats
-from tacit._validate import at_least, real, whole
+from tacit._validate import at_least, real
 from tacit.errors import BadInput, PrivacyRefusal
 from tacit.kernels import Box
 from tacit.mechanisms.exponential.uniforms import uniforms
@@ -34,7 +34,6 @@ def draw_by_rejection(
     upper: float,
     rng: np.random.Generator | None = None,
     *,
-    limit: int = 1_000_000,
     words: DrawWords = random_words,
 ) -> Accepted:
     """One point of the box (a `Box`, or its sides), drawn with density ∝ exp(η·score(x)).
@@ -45,18 +44,18 @@ def draw_by_rejection(
     Formal guarantee: that of `draw_candidate`, with ε bounding how far one row moves η·(score(x) − score(x′)) for any
     two points of the box. `proof.md`.
     Requires: `upper` is certified: no point of the box scores more. A proposal that does ends the draw with
-    `PrivacyRefusal`, as does reaching `limit` proposals; nothing is returned then, and nothing approximate ever. How
-    long a draw takes depends on the data: where somebody measures that, use candidates.
+    `PrivacyRefusal`; nothing is returned then, and nothing approximate ever. There is no limit on proposals: whether
+    one is reached would depend on the data. A draw ends with probability 1; how long it takes depends on the data, and
+    may be too long where the box has many dimensions: use candidates there, or where somebody measures time.
     """
     domain = Box.of(box)
-    rate, bound, limit = at_least("eta", eta, 0), real("upper", upper), whole("limit", limit)
+    rate, bound = at_least("eta", eta, 0), real("upper", upper)
     made = 0
-    while made < limit:
-        count = min(_BLOCK, limit - made)
-        points = domain.from_unit(uniforms(count * domain.dim, rng).reshape(count, domain.dim))
+    while True:
+        points = domain.from_unit(uniforms(_BLOCK * domain.dim, rng).reshape(_BLOCK, domain.dim))
         found = finite("the scores of the box", score(points.copy()))
-        if found.shape != (count,):
-            raise BadInput(f"Expected one score per point, ({count},), got shape {found.shape}.")
+        if found.shape != (_BLOCK,):
+            raise BadInput(f"Expected one score per point, ({_BLOCK},), got shape {found.shape}.")
         if np.any(found > bound):
             raise PrivacyRefusal(
                 "Expected no point of the box to score above the upper bound, got one that does: the draw would not "
@@ -65,16 +64,12 @@ def draw_by_rejection(
         with np.errstate(over="ignore"):
             patience = rate * np.minimum(bound - found, np.finfo(np.float64).max)
         accepted = np.flatnonzero(
-            -np.log(uniforms(count, rng)) >= patience if rng is not None else _kept(patience, words)
+            -np.log(uniforms(_BLOCK, rng)) >= patience if rng is not None else _kept(patience, words)
         )
         if accepted.size:
             first = int(accepted[0])
             return Accepted(points[first].copy(), made + first + 1)
-        made += count
-    raise PrivacyRefusal(
-        f"Expected a proposal to be accepted within limit={limit:,}, got none. Nothing was drawn, and what was spent "
-        "stays spent. Use candidates, a tighter upper bound, or a larger limit."
-    )
+        made += _BLOCK
 
 
 def _kept(x: Floats, words: DrawWords) -> Bools:

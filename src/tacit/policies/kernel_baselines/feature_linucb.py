@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit._validate import above, one_of, positive
 from tacit.core.functions import FunctionPlan
-from tacit.core.settings import option
+from tacit.core.settings import drawn_by, option
 from tacit.errors import BadInput
 from tacit.kernels import Matern, SquaredExponential
 from tacit.policies._options import width_multiplier
@@ -137,7 +137,8 @@ class FeatureLinUCB(Baseline):
     def plan(self, sampler: str = "double") -> FunctionPlan:
         return one_shot.plan_of(self, sampler) if self.mode == "one-shot" else releases.plan_of(self, sampler)
 
-    def _learner(self, seed: int | None, sampler: str) -> BaselineLearner:
+    def start(self, *, seed: int | None = None, sampler: str | None = None) -> BaselineLearner:
+        seed, sampler = drawn_by(seed, sampler)
         if self.mode == "one-shot":
             return one_shot.OneShotLearner(self, seed=seed, sampler=sampler)
         return releases.ReleasesLearner(self, seed=seed, sampler=sampler)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from tacit._types import Floats
 from tacit._validate import positive
 from tacit.core.functions import FunctionPlan
-from tacit.core.settings import option
+from tacit.core.settings import drawn_by, option
 from tacit.kernels import Matern, SquaredExponential
 from tacit.policies.kernel_baselines.common import Unprotected, open_plan
 from tacit.policies.kernel_baselines.learner import BaselineLearner, refuse_budget
@@ -61,15 +61,16 @@ class GPMean(Unprotected):
     def plan(self, sampler: str = "double") -> FunctionPlan:
         return open_plan("a function computed from everybody's exact records")
 
-    def _learner(self, seed: int | None, sampler: str) -> GPMeanLearner:
-        return GPMeanLearner(self, seed=seed)
+    def start(self, *, seed: int | None = None, sampler: str | None = None) -> GPMeanLearner:
+        seed, sampler = drawn_by(seed, sampler)
+        return GPMeanLearner(self, seed=seed, sampler=sampler)
 
 
 class GPMeanLearner(BaselineLearner):
     """Sums of features; the function is solved for when it is asked for."""
 
-    def __init__(self, config: GPMean, *, seed: int | None) -> None:
-        super().__init__(config, seed=seed)
+    def __init__(self, config: GPMean, *, seed: int | None, sampler: str) -> None:
+        super().__init__(config, seed=seed, sampler=sampler)
         self._tau = float(config.tau)
         self._moments = Moments(config.map)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from tacit._types import Floats
 from tacit._validate import positive
 from tacit.core.functions import FunctionPlan
-from tacit.core.settings import option
+from tacit.core.settings import drawn_by, option
 from tacit.kernels import Matern, SquaredExponential
 from tacit.policies.kernel_baselines.common import Unprotected, open_plan
 from tacit.policies.kernel_baselines.gp_mean import NOTHING_TO_SPEND
@@ -87,15 +87,16 @@ class GPUCB(Unprotected):
     def plan(self, sampler: str = "double") -> FunctionPlan:
         return open_plan("choices and a function computed from everybody's exact records")
 
-    def _learner(self, seed: int | None, sampler: str) -> GPUCBLearner:
-        return GPUCBLearner(self, seed=seed)
+    def start(self, *, seed: int | None = None, sampler: str | None = None) -> GPUCBLearner:
+        seed, sampler = drawn_by(seed, sampler)
+        return GPUCBLearner(self, seed=seed, sampler=sampler)
 
 
 class GPUCBLearner(BaselineLearner):
     """The posterior after every record."""
 
-    def __init__(self, config: GPUCB, *, seed: int | None) -> None:
-        super().__init__(config, seed=seed)
+    def __init__(self, config: GPUCB, *, seed: int | None, sampler: str) -> None:
+        super().__init__(config, seed=seed, sampler=sampler)
         self._optimist = config
         self._posterior = Posterior(config.map, float(config.tau))
 

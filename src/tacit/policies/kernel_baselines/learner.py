@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class BaselineLearner(ExploringLearner):
     """A baseline at work."""
 
-    def __init__(self, config: Baseline, *, seed: int | None, sampler: str = "double") -> None:
+    def __init__(self, config: Baseline, *, seed: int | None, sampler: str) -> None:
         super().__init__(config, config.bounds, seed=seed, sampler=sampler)
         self._config = config
         self._releases = 0

@@ -21,7 +21,9 @@ from tacit.core.verbs import absorb, choose, encode, release
 from tacit.estimators.online import GradientDescent, GradientDescentState, descend, gradient_descent
 from tacit.estimators.ridge import View, empty_view, solve
 from tacit.explorations import Optimism, optimistic_arm
+from tacit.mechanisms.report import within_ball, within_interval
 from tacit.policies._options import failure_or_default, width_multiplier
+from tacit.policies.linear import BEYOND
 from tacit.policies.online.widths import STEP, typical_gradient
 from tacit.privacy.event import ExactRelease
 from tacit.privacy.guarantee import Guarantee
@@ -148,11 +150,12 @@ def _choose(params: ConfidenceParams, view: View, slate: Slate, noise: Any) -> i
 @implements(encode, ConfidenceParams)
 @kernel
 def _encode(params: ConfidenceParams, view: View, x: Floats, reward: float, report: Floats, noise: Any) -> None:
-    """Action and reward as they are: nothing is hidden."""
+    """Action and reward as they are: nothing is hidden. Clipped where they would end the learning."""
     dim = x.shape[0]
+    shrink = within_ball(x, dim, BEYOND)
     for i in range(dim):
-        report[i] = x[i]
-    report[dim] = reward
+        report[i] = x[i] * shrink
+    report[dim] = within_interval(reward, -BEYOND, BEYOND)
 
 
 @implements(absorb, ConfidenceParams)

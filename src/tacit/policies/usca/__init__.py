@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from tacit._validate import one_of, positive, real, whole
+from tacit._validate import one_of, positive, real
 from tacit.core.functions import FunctionPlan
-from tacit.core.settings import option, sampler_for
+from tacit.core.settings import drawn_by, option
 from tacit.errors import BadInput
 from tacit.kernels import Matern, SquaredExponential
 from tacit.mechanisms.vector import scale_of, vector_event
@@ -174,7 +174,5 @@ class USCA(KernelPolicy):
         return (SpendingPath("function", words.FUNCTION, curve, function), draws, mixed)
 
     def start(self, *, seed: int | None = None, sampler: str | None = None) -> USCALearner:
-        return self._learner(None if seed is None else whole("seed", seed, low=0), sampler_for(sampler, seed))
-
-    def _learner(self, seed: int | None, sampler: str) -> USCALearner:
+        seed, sampler = drawn_by(seed, sampler)
         return USCALearner(self, seed=seed, sampler=sampler)

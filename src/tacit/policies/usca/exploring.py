@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit._arrays import numbers
 from tacit._types import Floats
-from tacit._validate import datum
+from tacit._validate import any_datum
+from tacit.core import forks
 from tacit.core.functions import FunctionLearner, FunctionPlan
 from tacit.core.learner import POLICY
 from tacit.errors import BadInput, HorizonSpent
@@ -31,6 +33,7 @@ class FunctionDiagnostics:
     clipped_contexts: int
     clipped_actions: int
     clipped_rewards: int
+    unfit: int  #: records with a number that was not finite, or beyond 1e100
     releases: int
 
     def __repr__(self) -> str:
@@ -41,15 +44,20 @@ class FunctionDiagnostics:
 class ExploringLearner(FunctionLearner):
     """A learner at work: exploration is even unless it says otherwise."""
 
-    def __init__(
-        self, config: KernelPolicy, domain: Domain, *, seed: int | None, sampler: str = "double", trial: int = 0
-    ) -> None:
+    def __init__(self, config: KernelPolicy, domain: Domain, *, seed: int | None, sampler: str, trial: int = 0) -> None:
         super().__init__()
         self._sampler = sampler
         self._settings, self._domain = config, domain
         self._numbers = Numbers(seed, trial, POLICY)
         self._limit = config.horizon  # records at most
-        self._rows = self._moved_contexts = self._moved_actions = self._moved_rewards = 0
+        self._rows = self._moved_contexts = self._moved_actions = self._moved_rewards = self._unfit = 0
+        if seed is None:
+            forks.watch(self)
+
+    def in_child(self) -> None:
+        """After a fork: records and budget of one that has been at work belong to the parent, and no call works here;
+        one that has not draws noise of its own."""
+        self._lock = forks.Elsewhere() if self._rows or self._released() else Lock()
 
     @property
     def _rng(self) -> np.random.Generator | None:
@@ -64,11 +72,12 @@ class ExploringLearner(FunctionLearner):
 
     def card(self) -> Card:
         """The privacy card of this learner: what has been spent, what is left, and which ways of asking are open."""
-        return self._settings.card_of(self._plan(), seeded=self._numbers.seeded, spent=self._bill())
+        seeded = self._numbers.seeded
+        return self._settings.card_of(self._plan(), self._sampler, seeded=seeded, spent=self._bill())
 
     def _plan(self) -> FunctionPlan:
         """The plan, or what is left of it."""
-        return self._settings.plan()
+        return self._settings.plan(self._sampler)
 
     def _bill(self) -> Bill | None:
         """What has been spent, where asking spends."""
@@ -82,6 +91,7 @@ class ExploringLearner(FunctionLearner):
                 clipped_contexts=self._moved_contexts,
                 clipped_actions=self._moved_actions,
                 clipped_rewards=self._moved_rewards,
+                unfit=self._unfit,
                 releases=self._released(),
             )
 
@@ -98,14 +108,16 @@ class ExploringLearner(FunctionLearner):
         """Learn that `action` earned `reward` in `context`. Any time after the choice, in any order, each once.
 
         What lies outside its box or bound is moved to it, and counted. Whether a record comes must not depend on what
-        is in it: where the reward never comes, learn the middle of its interval.
+        is in it: where no reward comes give `float("nan")`. A record with a number that is not finite counts as one in
+        the middle of everything.
         """
         actions = np.atleast_1d(numbers("action", action))[None, ...]
         contexts = None if context is None else np.atleast_1d(numbers("context", context))[None, ...]
-        self.learn_many(actions, np.array([datum("reward", reward)]), contexts)
+        self.learn_many(actions, np.array([any_datum("reward", reward)]), contexts)
 
     def learn_many(self, actions: ArrayLike, rewards: ArrayLike, contexts: ArrayLike | None = None) -> None:
-        """Learn n records at once: actions (n, d), rewards (n,), contexts (n, c). If one is bad, none is learned."""
+        """Learn n records at once: actions (n, d), rewards (n,), contexts (n, c). If they do not go together, none is
+        learned."""
         found = records_of(self._domain, actions, rewards, contexts)
         limit = self._limit
         with self._lock:
@@ -114,11 +126,13 @@ class ExploringLearner(FunctionLearner):
                     f"Expected at most {limit - self._rows:,} more of {limit:,} records, got {len(found.points):,}. "
                     "Start a new learner with a longer horizon."
                 )
-            self._absorb(found.points, found.rewards)
+            # Counted first: an interrupt, or a fork, in between leaves a record out, and never one in uncounted.
             self._rows += len(found.points)
+            self._absorb(found.points, found.rewards)
             self._moved_actions += found.moved_actions
             self._moved_contexts += found.moved_contexts
             self._moved_rewards += found.moved_rewards
+            self._unfit += found.unfit
 
     @abstractmethod
     def _absorb(self, points: Floats, rewards: Floats) -> None:

@@ -148,8 +148,8 @@ class USCALearner(ExploringLearner):
 
         `candidates`, of shape (K, d), are what it is drawn from: by default the public grid of the configuration. They
         must not depend on the data. So they stay the same for one budget, unless `public_candidates` says that they are
-        public every time. "continuous" draws from the whole box, exactly and by rejection: how long that takes depends
-        on the data, which the guarantee does not cover.
+        public every time. "continuous" draws from the whole box, exactly and by rejection: it never gives up, and how
+        long it takes depends on the data, which the guarantee does not cover.
 
         Formal guarantee: ε-DP for one replaced record, other than the one whose context is asked about.
         """
@@ -173,11 +173,12 @@ class USCALearner(ExploringLearner):
             self._ledger.spend(ExponentialEvent(promised))
             if actions is not None and not public_candidates:
                 self._asked = actions
-            if scores is None or actions is None:
-                return self._draw_anywhere(row, rate)
-            place = draw_candidate(scores, rate, self._rng, words=self._numbers.words)
-        found: Floats = public.actions.clip(actions[place : place + 1])[0][0]
-        return found
+            if scores is not None and actions is not None:
+                place = draw_candidate(scores, rate, self._rng, words=self._numbers.words)
+                found: Floats = public.actions.clip(actions[place : place + 1])[0][0]
+                return found
+            vector = self._sum.copy()
+        return self._draw_anywhere(vector, row, rate)  # which may take long: nobody waits for it
 
     def _means(self, points: Floats) -> Floats:
         """μ at these points. Vault."""
@@ -204,13 +205,15 @@ class USCALearner(ExploringLearner):
             epsilon, config.bound, public.leverage, with_rounding(apart, longest, public.size, config.records)
         )
 
-    def _draw_anywhere(self, row: Floats | None, rate: float) -> Floats:
+    def _draw_anywhere(self, vector: Floats, row: Floats | None, rate: float) -> Floats:
         public = self._public
-        upper = public.upper_bound(self._sum, row, tolerance=1.0 / max(rate, 1e-300))
+        assert public.operator is not None
+        mean = public.operator.mean
+        upper = public.upper_bound(vector, row, tolerance=1.0 / max(rate, 1e-300))
 
         def score(actions: Floats) -> Floats:
             beside = actions if row is None else np.hstack([actions, np.repeat(row[None, :], len(actions), axis=0)])
-            return self._means(beside)
+            return mean(beside, vector)
 
         return draw_by_rejection(score, public.actions, rate, upper, self._rng, words=self._numbers.words).point
 
