@@ -19,12 +19,13 @@ import numpy as np
 from tacit._validate import above, flag, whole
 from tacit.core.settings import Choice, from_fields
 from tacit.counters.counter import MOST_ROWS, ROWS_HINT, AtTimes, PrefixCounter, release_times
+from tacit.counters.discounted import DiscountedCounter
 from tacit.counters.toeplitz import GeometricCounter, ToeplitzCounter
 from tacit.counters.tree import TreeCounter
 from tacit.counters.window import WindowCounter
 from tacit.errors import BadInput
 
-__all__ = ["Geometric", "Releases", "Toeplitz", "Tree"]
+__all__ = ["Discounted", "Geometric", "Releases", "Toeplitz", "Tree"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +42,8 @@ class Releases(Choice, ABC):
             whole("horizon", self.horizon, low=2, hint="A horizon is the number of rounds to be served.")
 
     @abstractmethod
-    def counter(self, first: int = 1) -> PrefixCounter:
-        """How sums are published, if no view before row `first` is worth its name."""
+    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
+        """How sums are published, if no view before row `first` is worth its name, and so many rows are in none."""
 
     @property
     def schedule(self) -> str:
@@ -68,9 +69,65 @@ class Releases(Choice, ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Discounted(Releases):
+    """At public times that grow geometrically, of sums in which older rows count less: the least noise, as much at any
+    time as there ever is, and no horizon is needed. For noise-aware widths: the theory of the others is of plain sums.
+
+    Parameters: `ratio`, each release time is this multiple of the last (default: 1.1); `one_row_per_segment`, learn at
+    most one row of a person between two releases; `horizon`, if the end is known.
+
+    >>> import tacit
+    >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, releases=tacit.releases.Discounted(ratio=1.2)).ratio
+    1.2
+    """
+
+    word: ClassVar[str] = "discounted"
+
+    ratio: float | None = None
+    one_row_per_segment: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ratio is not None:
+            above("ratio", self.ratio, 1)
+        flag("one_row_per_segment", self.one_row_per_segment)
+
+    @property
+    def release_ratio(self) -> Fraction:
+        """r as an exact fraction."""
+        return Fraction(1.1 if self.ratio is None else self.ratio).limit_denominator(10**6)
+
+    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
+        last = MOST_ROWS if self.horizon is None else self.horizon
+        return DiscountedCounter(self.release_ratio, first, last, before)
+
+    def rows_may_come_late(self, person_rounds: int | None) -> bool:
+        return True
+
+    def end(self, schedule: AtTimes, lattice: bool) -> tuple[int, str]:
+        return (MOST_ROWS, ROWS_HINT) if self.horizon is None else super().end(schedule, lattice)
+
+    def check(self, config: Any) -> None:
+        refuse_unnamed(self.one_row_per_segment, config)
+        if config.width != "noise-aware":
+            raise BadInput(
+                f'Expected width="noise-aware" with releases="discounted", got width={config.width!r}: no width is '
+                'proved for sums in which older rows count less. Use releases="geometric".'
+            )
+        if config.prior is not None:
+            raise BadInput(
+                'Expected no prior with releases="discounted", got one: what is discounted would be taken for private. '
+                'Use releases="geometric".'
+            )
+
+    def notes(self, dim: int) -> tuple[str, ...]:
+        return (said_of_segments(float(self.release_ratio)),)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Geometric(Releases):
-    """At public times that grow geometrically: the least noise, and no horizon is needed. Not for contexts that are
-    chosen adversarially.
+    """At public times that grow geometrically, of all rows alike: no horizon is needed, less noise with one. Not for
+    contexts that are chosen adversarially.
 
     Parameters: `ratio`, each release time is this multiple of the last (default: 1.01; 1.05 with a window); `views`,
     how many can ever be released; `window`, learn from the last so many segments only, for drifting worlds;
@@ -102,19 +159,20 @@ class Geometric(Releases):
     @property
     def release_ratio(self) -> Fraction:
         """r as an exact fraction: as given, else the default. docs/decisions/0005-shift-and-ratio.md and 0011."""
-        default = 1.1 if self.window is None else 1.05
+        default = 1.01 if self.window is None else 1.05
         return Fraction(default if self.ratio is None else self.ratio).limit_denominator(10**6)
 
     @property
     def schedule(self) -> str:
         return self.word if self.window is None else "window"
 
-    def counter(self, first: int = 1) -> PrefixCounter:
+    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
         views = self.views
-        if views is None:  # as many as there can be: each of them is paid for, whether it comes or not
-            last = MOST_ROWS if self.horizon is None else self.horizon
-            times = release_times(first, self.release_ratio, 2048)
-            views = max(1, int(np.searchsorted(times, last, "right")))
+        if views is None:  # each of them is paid for, whether it comes or not
+            views = 2048
+            if self.horizon is not None:
+                times = release_times(first, self.release_ratio, views)
+                views = max(1, int(np.searchsorted(times, self.horizon, "right")))
         if self.window is None:
             return GeometricCounter(self.release_ratio, views)
         return WindowCounter(self.release_ratio, views, self.window)
@@ -134,10 +192,7 @@ class Geometric(Releases):
         return limit, f"start a new epoch (its budget adds) or {way_out}"
 
     def check(self, config: Any) -> None:
-        if self.one_row_per_segment and config.person_rounds is None:
-            raise BadInput(
-                "Expected person_rounds with one_row_per_segment, got none. Say how many rounds a person may have."
-            )
+        refuse_unnamed(self.one_row_per_segment, config)
         if self.window is not None and config.prior is not None:
             raise BadInput(
                 f"Expected no prior with window={self.window!r}, got one: a window forgets, and the prior would not."
@@ -145,10 +200,7 @@ class Geometric(Releases):
 
     def notes(self, dim: int) -> tuple[str, ...]:
         ratio = float(self.release_ratio)
-        said = [
-            "Geometric releases give up adversarially chosen contexts: a direction first seen inside a segment is "
-            f"learned only when it ends (regret up to {1 - 1 / ratio:.1%} of the rounds)."
-        ]
+        said = [said_of_segments(ratio)]
         if self.window is not None:
             said.append(
                 f"Only the last {self.window} segments are learned from: about the last {1 - ratio**-self.window:.0%} "
@@ -201,7 +253,7 @@ class Toeplitz(_EveryRound):
 
     word: ClassVar[str] = "toeplitz"
 
-    def counter(self, first: int = 1) -> PrefixCounter:
+    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
         return ToeplitzCounter(self.rounds)
 
 
@@ -216,8 +268,24 @@ class Tree(_EveryRound):
 
     word: ClassVar[str] = "tree"
 
-    def counter(self, first: int = 1) -> PrefixCounter:
+    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
         return TreeCounter(self.rounds)
+
+
+def said_of_segments(ratio: float) -> str:
+    """What a reader should know of segments that grow by this ratio."""
+    return (
+        "Geometric releases give up adversarially chosen contexts: a direction first seen inside a segment is learned "
+        f"only when it ends (regret up to {1 - 1 / ratio:.1%} of the rounds)."
+    )
+
+
+def refuse_unnamed(one_row_per_segment: bool, config: Any) -> None:
+    """Unless persons are counted where their segments are."""
+    if one_row_per_segment and config.person_rounds is None:
+        raise BadInput(
+            "Expected person_rounds with one_row_per_segment, got none. Say how many rounds a person may have."
+        )
 
 
 def as_option(value: Any) -> Any:

@@ -158,15 +158,15 @@ class Counter(ABC):
         """What all releases together say about one row that moves its sums by at most `sensitivity`."""
 
     @abstractmethod
-    def deviations(self) -> Floats:
+    def deviations(self, schedule: Any = None) -> Floats:
         """τ_k/s of each release; the last entry serves all later ones."""
 
     @abstractmethod
-    def draws(self) -> Floats:
+    def draws(self, schedule: Any = None) -> Floats:
         """How many draws, each with the size of its weight, are in a number of each release."""
 
     @abstractmethod
-    def in_doubles(self, scale: float) -> Any:
+    def in_doubles(self, scale: float, schedule: Any = None) -> Any:
         """The kernels' side, with noise of scale s in double precision."""
 
 
@@ -195,7 +195,7 @@ class PrefixCounter(Counter):
         """What a lattice must hold."""
 
     @abstractmethod
-    def on_lattice(self, lattice: Lattice) -> Any:
+    def on_lattice(self, lattice: Lattice, schedule: Any = None) -> Any:
         """The kernels' side on a lattice; noise is drawn in steps."""
 
     @abstractmethod

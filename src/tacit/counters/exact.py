@@ -23,13 +23,13 @@ class ExactCounter(Counter):
     def event(self, scale: float, sensitivity: float) -> Event:
         return ExactRelease("choices computed from everybody's exact data")
 
-    def deviations(self) -> Floats:
+    def deviations(self, schedule: Any = None) -> Floats:
         return np.zeros(1)
 
-    def draws(self) -> Floats:
+    def draws(self, schedule: Any = None) -> Floats:
         return np.zeros(1)
 
-    def in_doubles(self, scale: float) -> ExactSums:
+    def in_doubles(self, scale: float, schedule: Any = None) -> ExactSums:
         return ExactSums()
 
 

@@ -74,9 +74,9 @@ from tacit.privacy.event import (
 )
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust, Unit
-from tacit.releases import Geometric, Releases, Toeplitz, Tree
+from tacit.releases import Discounted, Geometric, Releases, Toeplitz, Tree
 
-_RELEASES = (Geometric, Toeplitz, Tree)
+_RELEASES = (Discounted, Geometric, Toeplitz, Tree)
 _CALIBRATIONS = (Exact, Published)
 #: Whole numbers beyond this are not exact in double precision.
 _MOST_DEGREES = 2.0**53
@@ -124,8 +124,10 @@ class JointLinUCB(Policy):
     )
     epsilon: float = option("promised epsilon")
     delta: float = option("promised delta")
-    releases: str | Releases = option(
-        '"geometric" (no horizon needed; not for adversarial contexts), "toeplitz" or "tree" (every round)', "geometric"
+    releases: str | Releases | None = option(
+        '"discounted" or "geometric" (no horizon needed; not for adversarial contexts), "toeplitz" or "tree" (every '
+        'round); by default "discounted" where the width is noise-aware, else "geometric"',
+        None,
     )
     noise: str = option('"gaussian", or as published "wishart" or "wishart-unshifted"', "gaussian")
     calibration: str | Exact | Published = option(
@@ -190,7 +192,7 @@ class JointLinUCB(Policy):
         flag("strict", self.strict)
         one_of("noise", self.noise, NOISES)
         object.__setattr__(self, "prior", check_prior(self.prior, self.dim))
-        object.__setattr__(self, "releases", releases.as_option(self.releases))
+        object.__setattr__(self, "releases", releases.as_option(self.releases or self._usual_releases()))
         object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
         unfold(self, "releases", _RELEASES)
         unfold(self, "calibration", _CALIBRATIONS)
@@ -340,10 +342,11 @@ class JointLinUCB(Policy):
 
         scale = calibrate(self.promise, lambda scale: self.for_unit(event_at(scale)))
         event, spread = self.for_unit(event_at(scale)), scale * counter.deviations()
+        every = schedule = counter.schedule(self._first_release(self._estimate(counter, spread)))
+        spread = scale * counter.deviations(schedule)
         estimate = self._estimate(counter, spread)
-        every = schedule = counter.schedule(self._first_release(estimate))
         centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)))
-        kernels, sums, law = counter.in_doubles(scale), known, None
+        kernels, sums, law = counter.in_doubles(scale, schedule), known, None
         if sampler == "secure":
             rows = rows_within(self.horizon)
             laid = calibrate_lattice(
@@ -357,12 +360,13 @@ class JointLinUCB(Policy):
             )
             scale, event, law = laid.scale, laid.event, laid.law
             spread = scale * counter.deviations() + noise_offset(self.block, laid.step, counter.draws())
+            every = counter.schedule(self._first_release(self._estimate(counter, spread)))
+            spread = scale * counter.deviations(every) + noise_offset(self.block, laid.step, counter.draws(every))
             estimate = self._estimate(counter, spread)
-            every = counter.schedule(self._first_release(estimate))
             schedule = within(every, rows)
             refuse_heavy(counter.load(schedule), self.sensitivity / laid.step)
             # Public rows are no secret, and not in the vault.
-            kernels, sums = counter.on_lattice(lattice_of(self.block, laid.step, known)), np.zeros((2, self.size))
+            kernels, sums = counter.on_lattice(lattice_of(self.block, laid.step, known), schedule), np.zeros((2, self.size))
             centre = LatticeCentre(self.centre_rounds, self._centre_scale(event_at(scale)) * laid.step / scale)
         limit, hint = self.released.end(every, sampler == "secure")
         params = self._params(schedule, kernels, estimate, law, centre)
@@ -436,7 +440,10 @@ class JointLinUCB(Policy):
 
     def counter(self) -> PrefixCounter:
         """How sums are published."""
-        return self.released.counter(max(self.block, self.centre_rounds + 1))
+        return self.released.counter(self.centre_rounds + self.block, self.centre_rounds)
+
+    def _usual_releases(self) -> str:
+        return "discounted" if self.width == "noise-aware" and self.window is None and self.prior is None else "geometric"
 
     def known_sums(self) -> Floats:
         """Packed sums of the prior's public rows; zeros without one."""

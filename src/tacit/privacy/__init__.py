@@ -29,6 +29,8 @@ from tacit.privacy.card import Card, card_schema
 from tacit.privacy.deployments import Deployments, compose_cards
 from tacit.privacy.event import (
     BinomialSumEvent,
+    DiscountedEvent,
+    EitherEvent,
     Event,
     ExactRelease,
     ExponentialEvent,
@@ -62,6 +64,8 @@ __all__ = [
     "Card",
     "ConcentratedPromise",
     "Deployments",
+    "DiscountedEvent",
+    "EitherEvent",
     "Event",
     "ExactRelease",
     "ExponentialEvent",

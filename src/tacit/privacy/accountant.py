@@ -16,10 +16,13 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import Any, NoReturn
 
+import numpy as np
+
 from tacit.errors import UnknownEvent
 from tacit.privacy.binomial import binomial_epsilon
 from tacit.privacy.event import (
     BinomialSumEvent,
+    DiscountedEvent,
     EitherEvent,
     ExactRelease,
     ExponentialEvent,
@@ -127,6 +130,26 @@ def _(event: SegmentsEvent) -> float:
 def _(event: SegmentsEvent, rounds: int, one_per_segment: bool) -> float:
     """M_k = √k over different segments with independent noise, k within one."""
     return (math.sqrt(rounds) if one_per_segment else rounds) * price(event)
+
+
+@price.register
+def _(event: DiscountedEvent) -> float:
+    """μ = L̃²·√(Σ_{k<N} ρ^{2k}) / s: a datum is in one segment, and ρ^k of it in the k-th release after."""
+    keep = event.keep
+    return event.sensitivity * math.sqrt((1 - keep ** (2 * event.releases)) / (1 - keep**2)) / event.scale
+
+
+@price_for_person.register
+def _(event: DiscountedEvent, rounds: int, one_per_segment: bool) -> float:
+    """M_k = k: all rows may be in one segment. In different segments they are worst in the first k, where t of them add
+    up to (1 − ρ^t)/(1 − ρ) of one: all columns are non-negative, and their inner products shrink with distance."""
+    if not one_per_segment:
+        return rounds * price(event)
+    keep, releases = event.keep, event.releases
+    burst = min(rounds, releases)
+    steps = np.arange(1, releases + 1)
+    sums = (1 - keep ** np.minimum(steps, burst)) / (1 - keep) * keep ** np.maximum(steps - burst, 0)
+    return event.sensitivity * float(np.linalg.norm(sums)) / event.scale
 
 
 @price.register

@@ -8,6 +8,8 @@ from typing import Any
 
 from tacit.privacy.event import (
     BinomialSumEvent,
+    DiscountedEvent,
+    EitherEvent,
     Event,
     ExactRelease,
     ExponentialEvent,
@@ -44,6 +46,7 @@ _MECHANISMS: dict[type[Event], str] = {
     RootToeplitzEvent: "correlated Gaussian noise on prefix sums (square root of the prefix-sum matrix)",
     WishartTreeEvent: "Wishart noise on a binary tree of sums",
     SegmentsEvent: "Gaussian noise, once per segment",
+    DiscountedEvent: "Gaussian noise on discounted sums, once per release",
     GaussianEvent: "Gaussian noise on one release",
     LaplaceEvent: "Laplace noise on sums",
     ReportEvent: "Gaussian noise on each report, on the person's device",

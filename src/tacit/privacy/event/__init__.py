@@ -26,6 +26,7 @@ from tacit.privacy.event.lattice import LatticeEvent
 from tacit.privacy.event.plain import ExactRelease, NothingReleased, UncertifiedNoise
 from tacit.privacy.event.reports import BinomialSumEvent, RandomisedResponseEvent, ReportEvent, ShuffledReportsEvent
 from tacit.privacy.event.sums import (
+    DiscountedEvent,
     GaussianEvent,
     LaplaceEvent,
     RootToeplitzEvent,
@@ -37,6 +38,7 @@ from tacit.privacy.event.sums import (
 
 __all__ = [
     "BinomialSumEvent",
+    "DiscountedEvent",
     "EitherEvent",
     "Event",
     "ExactRelease",

@@ -10,6 +10,7 @@ from tacit.errors import BadInput
 from tacit.privacy.event.fact import Event
 from tacit.privacy.event.reports import ReportEvent, ShuffledReportsEvent
 from tacit.privacy.event.sums import (
+    DiscountedEvent,
     GaussianEvent,
     LaplaceEvent,
     RootToeplitzEvent,
@@ -22,6 +23,7 @@ from tacit.privacy.event.sums import (
 LEAST_STEPS = 64
 
 _GAUSSIAN = (
+    DiscountedEvent,
     GaussianEvent,
     ReportEvent,
     RootToeplitzEvent,

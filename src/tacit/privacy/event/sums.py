@@ -147,6 +147,38 @@ class WishartTreeEvent(Event):
 
 
 @dataclass(frozen=True)
+class DiscountedEvent(Event):
+    """Sums of segments of rows, discounted from release to release, each released with noise of its own."""
+
+    kind: ClassVar[str] = "discounted"
+    scale: float  # s
+    sensitivity: float  # L̃²
+    releases: int  # N
+    keep: float  # ρ: of a sum, what is left of it in the next release
+
+    def __post_init__(self) -> None:
+        check_noise(self)
+        object.__setattr__(self, "releases", whole("releases", self.releases))
+        object.__setattr__(self, "keep", probability("keep", self.keep))
+
+    def describe(self) -> str:
+        return (
+            f"Sums released after a segment of rows, at most {counted(self.releases, 'time')}, each with Gaussian noise "
+            f"of its own of scale {self.scale:.6g}; of what was in one, {self.keep:.4g} is left in the next. A row has "
+            f"sensitivity {self.sensitivity:.6g}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": self.kind,
+            "scale": self.scale,
+            "sensitivity": self.sensitivity,
+            "releases": self.releases,
+            "keep": self.keep,
+        }
+
+
+@dataclass(frozen=True)
 class SegmentsEvent(Event):
     """Disjoint segments of rows, each sum released once with independent noise."""
 
