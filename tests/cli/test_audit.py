@@ -39,7 +39,7 @@ def test_a_promise_that_is_kept_returns_zero_and_leaves_a_record_for_the_card(ca
     assert "<svg" in figure.read_text("utf-8")
     assert main(["privacy", "randomised-response", "--epsilon", "1", "--dim", "2", "--audit", str(record)]) == 0
     card = capsys.readouterr().out
-    assert "Consistent: attacks on own action showed epsilon >= " in card
+    assert "Consistent: attacks on own action and live program showed epsilon >= " in card
     assert "ANOTHER FORM" not in card
 
 

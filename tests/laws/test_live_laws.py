@@ -11,6 +11,7 @@ import math
 import numpy as np
 import pytest
 
+from tacit.auditing.live import fair
 from tacit.core.policy import Policy
 from tacit.noise import Binomial, DiscreteLaplace
 from tests.offers import row_of
@@ -96,16 +97,15 @@ def test_reports_of_a_live_device_have_the_noise_of_its_plan(config):
 
 @pytest.mark.parametrize("config", LIVE_REPORTING[:2], ids=name)
 def test_ids_of_live_reports_say_nothing_of_the_row(config):
-    """Every digit is uniform, whatever the reward is, and no two ids are equal."""
+    """Every bit is a fair coin, whatever the reward is, and no two ids are equal; a last digit that tells a sign is
+    found out."""
     count = 800
     for reward in (-1.0, 1.0):
         device = config.device(limit=count)
-        ids = [device.report(np.full(config.dim, 0.3 * reward), reward)["id"] for _ in range(count)]
-        assert len(set(ids)) == count
-        digits = np.array([[int(digit, 16) for digit in one] for one in ids])
-        assert digits.shape == (count, 32)
-        for place in range(32):
-            counted = np.bincount(digits[:, place], minlength=16)
-            assert checks.counts(counted, np.full(16, 1 / 16)) > UNSEEDED_LEVEL
-    by_sign = np.bincount((digits[:, -1] // 2) * 2 + 1, minlength=16)  # a last digit that tells a sign
-    assert checks.counts(by_sign, np.full(16, 1 / 16)) < UNSEEDED_LEVEL
+        ids = tuple(device.report(np.full(config.dim, 0.3 * reward), reward)["id"] for _ in range(count))
+        assert all(len(one) == 32 for one in ids)
+        chances = fair(ids)
+        assert len(chances) * chances.min() > UNSEEDED_LEVEL
+    telling = tuple(one[:-1] + f"{int(one[-1], 16) // 2 * 2 + 1:x}" for one in ids)
+    assert fair(telling).min() < UNSEEDED_LEVEL / len(chances)
+    assert fair((*ids, ids[0])).min() == 0

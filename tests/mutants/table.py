@@ -598,7 +598,33 @@ _BOOKS = (
     ),
 )
 
+_LIVE = "tests/auditing/test_live.py::"
+
 _PROGRAMS = (
+    Mutant(
+        "a live program with half the noise, found by its audit",
+        "core/session.py",
+        "self._law = plan.law",
+        "self._law = plan.law and plan.law.scaled(0.5)",
+        (f"{_LIVE}test_every_audit_attacks_the_live_program_and_a_right_one_is_found_right[learner]",),
+        compiled=True,
+    ),
+    Mutant(
+        "devices of the shuffle without noise, found by their audit",
+        "core/device.py",
+        "law = plan.device_law or plan.law",
+        "law = plan.law if plan.device_law is None else plan.device_law.scaled(0.0)",
+        (f"{_LIVE}test_every_audit_attacks_the_live_program_and_a_right_one_is_found_right[device and shuffler]",),
+        compiled=True,
+    ),
+    Mutant(
+        "the last digit of an id is the sign of the reward, found by the audit",
+        "core/device.py",
+        "report_message(self._identity(), self._stage",
+        'report_message(self._identity()[:-1] + "01"[reward > 0], self._stage',
+        (f"{_LIVE}test_every_audit_attacks_the_live_program_and_a_right_one_is_found_right[device]",),
+        compiled=True,
+    ),
     Mutant(
         "the id of a report tells the sign of its reward",
         "core/device.py",

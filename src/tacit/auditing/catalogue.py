@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class Audits:
             record = one["record"]
             name = f"{record['policy']} {_short(one['told'])}".strip()
             twins = f"{len(record['caught'])}/{len(record['twins'])}"
-            for place, finding in enumerate(one["findings"]):
+            for place, finding in enumerate(lines_of(one)):
                 power = finding["best_power"]
                 best = "–" if power is None else f"{100 * power:.1f} %"
                 rows.append(
@@ -139,6 +139,12 @@ def audit_all(
         told = f"{config.slug} {_short(one['told'])}".strip()
         say(f"{place + 1} of {len(every)}: {told}: {one['verdict']}{again}")
     return Audits(tuple(found), confidence, runs, seed)
+
+
+def lines_of(one: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A line for each attack, and one for the live program."""
+    live = one["live"]
+    return list(one["findings"]) if live is None else [*one["findings"], {**live, "observed": live["name"]}]
 
 
 def _short(told: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from tacit._types import Floats, Ints
 from tacit._validate import whole
 from tacit.auditing import bounds
 from tacit.auditing.attack import Attack, Claim
+from tacit.auditing.scores import Score
 
 #: The rate of false alarms at which power is reported.
 FALSE_ALARM = 0.05
@@ -152,6 +153,21 @@ def fit_runs(runs: int) -> int:
 def run(work: Work, attack: Attack, claim: Claim, runs: int, seed: int, path: tuple[int, ...], miss: float) -> Finding:
     """Attack, and hold what is seen to its own claim or to this one. Every single bound fails with probability `miss`
     at most."""
+    return run_with(work, attack, claim, runs, seed, path, miss)[0]
+
+
+def run_with(
+    work: Work,
+    attack: Attack,
+    claim: Claim,
+    runs: int,
+    seed: int,
+    path: tuple[int, ...],
+    miss: float,
+    shown: tuple[Floats, Floats] | None = None,
+) -> tuple[Finding, Score]:
+    """The same with the score that was fitted. With `shown`, runs of either kind that were made elsewhere are what is
+    counted."""
     claim = attack.claim or claim
     first, second = work.gather(attack, fit_runs(runs), seed, (*path, _FIT), lambda seen: seen)
     more = _PER_NUMBER * first.shape[1] - len(first)
@@ -175,7 +191,10 @@ def run(work: Work, attack: Attack, claim: Claim, runs: int, seed: int, path: tu
     below = -threshold(-fit_second, -fit_first, bound=plain)
     middle = threshold(fit_first, fit_second, bound=curved)
     alarm = _Alarm.at(FALSE_ALARM, fit_first)
-    one, two = work.gather(attack, runs, seed, (*path, _COUNT), score)
+    if shown is None:
+        one, two = work.gather(attack, runs, seed, (*path, _COUNT), score)
+    else:
+        one, two = score(shown[0]), score(shown[1])
 
     def counted(at: float, hits: Floats, false_hits: Floats, bound: Callable[[Any, Any, int], Any]) -> Counted:
         found = int(np.sum(hits > at)), int(np.sum(false_hits > at))
@@ -183,7 +202,7 @@ def run(work: Work, attack: Attack, claim: Claim, runs: int, seed: int, path: tu
 
     curve = None if claim.mu is None and claim.odds is None else counted(middle, two, one, curved)
     edges = _edges(one, two)
-    return Finding(
+    finding = Finding(
         observed=attack.observed,
         neighbours=attack.neighbours,
         runs=runs,
@@ -198,6 +217,7 @@ def run(work: Work, attack: Attack, claim: Claim, runs: int, seed: int, path: tu
         second=np.histogram(two, edges)[0],
         claim=claim,
     )
+    return finding, score
 
 
 @dataclass(frozen=True)

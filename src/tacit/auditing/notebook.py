@@ -17,6 +17,8 @@ def audit_html(audit: Audit) -> str:
     for finding in audit.findings:
         gaussian = "" if finding.gaussian is None else f", {number(finding.gaussian, 3)} if Gaussian"
         findings.append((finding.observed, f"epsilon at least {number(finding.epsilon, 3)}{gaussian}"))
+    if audit.live is not None:
+        findings.append((audit.live.name, audit.live.verdict))
     twins = [(twin.name, "found out" if twin.caught else "NOT found out") for twin in audit.twins]
     return panel(
         f"Audit of {audit.policy}",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.auditing.catalogue import Audits, _short
+from tacit.auditing.catalogue import Audits, _short, lines_of
 from tacit.auditing.figure import draw
-from tacit.auditing.result import VIOLATED, Audit, at_best
+from tacit.auditing.result import VIOLATED, Audit, at_best, live_row
 from tacit.privacy import Card
 from tacit.report.charts import Mark, svg_of
 from tacit.report.dots import Dot, Dots, Group
@@ -33,6 +33,8 @@ def write(found: Audit, directory: Path, command: str, card: Card | None = None)
     facts = [["promised", found.promised]]
     if found.accounted is not None:
         facts.append(["accounted", f"epsilon = {number(found.accounted, 4)} at delta = {found.claim.delta:g}"])
+    if found.live is not None:
+        facts.append([found.live.name, found.live.verdict])
     facts += [
         ["neighbours", found.findings[0].neighbours],
         ["runs per neighbour", f"{found.runs:,}"],
@@ -172,7 +174,7 @@ def _attacks(found: Audit) -> list[list[str]]:
             at_best(one.claim),
         ]
         for one in found.findings
-    ]
+    ] + ([] if found.live is None else [live_row(found.live)])
 
 
 def _twins(found: Audit) -> list[list[str]]:
@@ -201,7 +203,7 @@ def _lines(one: Mapping[str, Any]) -> list[list[str]]:
             f"{len(record['caught'])} of {len(record['twins'])}",
             one["verdict"],
         ]
-        for finding in one["findings"]
+        for finding in lines_of(one)
     ]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.auditing import bounds
 from tacit.auditing.attack import Claim
 from tacit.auditing.engine import FALSE_ALARM, Counted, Finding
+from tacit.auditing.live import LiveFinding
 from tacit.privacy.audited import Audited
 from tacit.report.tables import number, table
 
@@ -59,11 +60,19 @@ class Audit:
     version: str
     told: Mapping[str, Any] = field(default_factory=dict)  #: those of the settings that are not as they are by default
     notes: tuple[str, ...] = ()
+    live: LiveFinding | None = None  #: the live program; None where none was attacked
 
     @property
     def violated(self) -> bool:
         """Whether anything seen refutes the promise, with the stated confidence for all of it together."""
-        return any(finding.refuted for finding in self.findings)
+        return any(finding.refuted for finding in self.every) or (self.live is not None and self.live.refuted)
+
+    @property
+    def every(self) -> tuple[Finding, ...]:
+        """What all attacks found, that on the live program last if it says anything against the promise: else its few
+        runs, which no seed repeats, would be among numbers that a seed fixes."""
+        live = self.live
+        return (*self.findings, live.finding) if live is not None and live.finding.refuted else self.findings
 
     @property
     def verdict(self) -> str:
@@ -73,12 +82,12 @@ class Audit:
     @property
     def lower_bound(self) -> float:
         """ε: the largest lower bound without assumptions."""
-        return max(finding.epsilon for finding in self.findings)
+        return max(finding.epsilon for finding in self.every)
 
     @property
     def gaussian_lower_bound(self) -> float | None:
         """ε: the largest lower bound for a Gaussian curve; None where none is promised."""
-        found = [finding.gaussian for finding in self.findings if finding.gaussian is not None]
+        found = [finding.gaussian for finding in self.every if finding.gaussian is not None]
         return max(found) if found else None
 
     @property
@@ -133,7 +142,7 @@ class Audit:
             seed=self.seed,
             date=self.date,
             version=self.version,
-            observed=tuple(finding.observed for finding in self.findings),
+            observed=(*(finding.observed for finding in self.findings), *(["live program"] if self.live else [])),
             twins=tuple(twin.name for twin in self.twins),
             caught=tuple(twin.name for twin in self.twins if twin.caught),
         )
@@ -141,7 +150,12 @@ class Audit:
     def sentence(self) -> str:
         """The verdict and what it rests on."""
         if self.verdict == VIOLATED:
-            worst = max((one for one in self.findings if one.refuted), key=lambda one: one.largest)
+            if self.live is not None and self.live.wrong:
+                return (
+                    f"the live program ({self.live.face}) is not what was planned: {' and '.join(self.live.wrong)}, by "
+                    f"{self.live.finding.runs:,} runs per neighbour; a right one is found wrong once in 10^9 audits."
+                )
+            worst = max((one for one in self.every if one.refuted), key=lambda one: one.largest)
             if worst.epsilon > self.claim.epsilon:
                 shown, how = worst.epsilon, "without any assumption"
             else:
@@ -184,12 +198,16 @@ class Audit:
             ]
             for finding in self.findings
         ]
+        if self.live is not None:
+            rows.append(live_row(self.live))
         head = ("what is seen", "epsilon at least", "if Gaussian", "detected", "at best")
         lines += ["", textwrap.indent(table(head, rows, right=(1, 2, 3, 4)), "  "), ""]
         lines += _wrapped(
             f"Lower bounds hold together with confidence {_share(self.confidence)}; detected: at "
             f"{100 * FALSE_ALARM:g} % false alarms, and at best with what is promised."
         )
+        if self.live is not None:
+            lines += _wrapped(f"Live program: {self.live.verdict}.")
         if self.twins:
             rows = [
                 [
@@ -239,6 +257,7 @@ class Audit:
                 {"name": twin.name, "says": twin.says, "caught": twin.caught, **_finding(twin.finding, brief=True)}
                 for twin in self.twins
             ],
+            "live": None if self.live is None else _live(self.live),
             "notes": list(self.notes),
         }
 
@@ -250,6 +269,18 @@ class Audit:
         if path is not None:
             figure.savefig(path, dpi=150)
         return figure
+
+
+def live_row(live: LiveFinding) -> list[str]:
+    """The live program as one more line of a table of attacks."""
+    found = live.finding
+    bounds_found = number(found.epsilon, 3), number(found.gaussian, 3)
+    return [live.name, *bounds_found, f"{100 * found.detected:.2f} %", at_best(found.claim)]
+
+
+def _live(live: LiveFinding) -> dict[str, Any]:
+    facts = {"name": live.name, "face": live.face, "refuted": live.refuted, "wrong": list(live.wrong)}
+    return {**facts, "law": live.law, "ids": live.ids, "seeded": live.seeded, **_finding(live.finding)}
 
 
 def at_best(claim: Claim) -> str:

@@ -15,6 +15,7 @@ from tacit.auditing.claim import claim_of
 from tacit.auditing.engine import Work, fit_runs
 from tacit.auditing.engine import run as run_attack
 from tacit.auditing.families import family_of
+from tacit.auditing.live import LEVEL, Live, LiveFinding, live_of, run_live
 from tacit.auditing.result import Audit, Caught
 from tacit.errors import BadInput, Interrupted
 from tacit.privacy.guarantee import finite_or_none
@@ -29,6 +30,8 @@ _BOUNDS = 3
 _TWIN_SHARE, _TWIN_RUNS = 5, 20_000
 #: And they are found out, where many audits share their confidence, if each bound fails once in a thousand times.
 _TWIN_MISS = 0.001
+#: Where in the numbers of a seed the runs are that live ones are compared with: beyond all attacks and twins.
+_LIVE = 10**6
 
 
 def audit(
@@ -52,6 +55,9 @@ def audit(
     releases go. What is attacked is drawn as for people, by the exact sampler where there is one; `sampler="double"`
     attacks what simulations draw.
 
+    One more attack is on the live program, a few hundred runs of `config.start()` or `config.device()` without a seed:
+    `found.live`. It is different every time; what a seed fixes is all the rest.
+
     Lower bounds on ε hold together with `confidence`, for all observables and directions. The same seed gives the same
     audit on any number of threads. Refutes, and never proves.
     """
@@ -67,10 +73,16 @@ def audit(
         if shorter:
             listed = ", ".join(f"{name}={new:,} for {old:,}" for name, (old, new) in shorter.items())
             notes += (f"A shorter form was attacked, calibrated to the same promise by the same code: {listed}.",)
+    attacks = family.attacks(config, sampler)
+    live = live_of(config, attacks, sampler)
+    if live is None:
+        notes += (
+            "No live program was attacked: one run of it takes too long. A shorter form of the policy is quicker.",
+        )
     return attack_all(
         config.slug,
         claim,
-        family.attacks(config, sampler),
+        attacks,
         family.twins(config, sampler) if twins else (),
         calibration=config.calibrated,
         settings={**config.to_dict(), "sampler": sampler},
@@ -83,6 +95,7 @@ def audit(
         threads=threads,
         progress=progress,
         notes=notes,
+        live=live,
     )
 
 
@@ -103,8 +116,10 @@ def attack_all(
     threads: int | None = None,
     progress: bool | None = None,
     notes: tuple[str, ...] = (),
+    live: Live | None = None,
 ) -> Audit:
-    """Run these attacks against this claim, or their own, and the first of them against each twin."""
+    """Run these attacks against this claim, or their own, and the first of them against each twin; and the attack on
+    the live program, if there is one."""
     whole("runs", runs, low=FEWEST, hint="Fewer runs cannot show anything.")
     probability("confidence", confidence)
     whole("seed", seed, low=0)
@@ -120,6 +135,10 @@ def attack_all(
             for place, attack in enumerate(attacks):
                 work.named(f"{name}: {attack.observed}")
                 findings.append(run_attack(work, attack, claim, runs, seed, (0, place), miss))
+            shown: LiveFinding | None = None
+            if live is not None:
+                work.named(f"{name}: live program")
+                shown = run_live(work, live, claim, seed, (_LIVE,), min(LEVEL, miss))
             caught = []
             for place, twin in enumerate(twins):
                 work.named(f"{name}: twin, {twin.name}")
@@ -146,6 +165,7 @@ def attack_all(
         version=__version__,
         told=told or {},
         notes=notes,
+        live=shown,
     )
 
 

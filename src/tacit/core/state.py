@@ -101,7 +101,9 @@ def _length(learner: Learner, arrays: Arrays, bare: int) -> int:
     rows = int(learner._session.vault.counters[ROWS]) + learner._owed
     secret = sum(arrays[name].nbytes for name in (*_PER_DECISION, *_PER_PERSON) if name in arrays)
     person = learner._people is not None
-    each = 16 + 8 + 8 * len(learner._config.empty_row) + 1 + 8 + TOKEN * person  # an id, a number, a row, open, reward, person
+    each = (
+        16 + 8 + 8 * len(learner._config.empty_row) + 1 + 8 + TOKEN * person
+    )  # an id, a number, a row, open, reward, person
     rest = (TOKEN + 8 + 8 * learner._people.one_per_segment) * rows if learner._people is not None else 0
     public = bare - secret + each * kept + rest
     wanted = public if public <= _PADDED else max(_PADDED, min(1 << (bare - 1).bit_length(), MOST))
@@ -113,7 +115,9 @@ def unpack(payload: bytes) -> Learner:
     with np.load(io.BytesIO(payload), allow_pickle=False) as file:
         arrays: Arrays = {name: file[name] for name in file.files}
     facts = json.loads(arrays["facts"].tobytes())
-    learner = learner_of(_config(facts), seed=facts["seed"], sampler=facts["sampler"], closes_after=facts["closes_after"])
+    learner = learner_of(
+        _config(facts), seed=facts["seed"], sampler=facts["sampler"], closes_after=facts["closes_after"]
+    )
     plan, session = learner._plan, learner._session
     if not same(json.loads(json.dumps(plan.event.to_dict())), facts["event"]) or clock_of(plan) != facts["clock"]:
         raise BadCheckpoint(

@@ -39,9 +39,7 @@ def fit_arms(estimate: Any, published: Floats, stage: int, view: ArmsView) -> in
     often a matrix had to be repaired."""
     arms, width = view.theta.shape
     size = linalg.block_size(width)
-    one = View(
-        np.zeros(width), np.zeros((width, width)), np.zeros((width, width)), np.zeros(1), np.zeros(1, np.int64)
-    )
+    one = View(np.zeros(width), np.zeros((width, width)), np.zeros((width, width)), np.zeros(1), np.zeros(1, np.int64))
     repairs = 0
     for arm in range(arms):
         one.stage[0] = stage

@@ -40,7 +40,15 @@ class NoiseAware(NamedTuple):
 
 
 def noise_aware(
-    *, spread: Floats, width: int, ridge: float, least: float, noise_level: float, norm: float, scale: float, reach: float
+    *,
+    spread: Floats,
+    width: int,
+    ridge: float,
+    least: float,
+    noise_level: float,
+    norm: float,
+    scale: float,
+    reach: float,
 ) -> NoiseAware:
     """The numbers for matrices of so many rows whose entries have noise of standard deviations `spread`: λ = κ·τ√p + the
     least ridge. `scale`: ζ."""

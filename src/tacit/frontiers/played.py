@@ -41,7 +41,9 @@ def trace_played(
     best = LinUCB(**told, failure=min(1 / rounds, 0.5)) if without_privacy is None else without_privacy
     lines: list[Policy] = [best, ContextBlind(dim=environment.features)]
     private = [
-        (one.label, epsilon, shaped(one, environment).at(epsilon, delta, rounds)) for one in asked for epsilon in epsilons
+        (one.label, epsilon, shaped(one, environment).at(epsilon, delta, rounds))
+        for one in asked
+        for epsilon in epsilons
     ]
     jobs = [Job(line, environment, rounds, trials, seed) for line in lines]
     for label, epsilon, config in private:

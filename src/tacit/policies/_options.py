@@ -29,12 +29,8 @@ def width_multiplier(width: object) -> float:
 
 def width_word(width: object) -> None:
     """Refuse what is no width."""
-    if width not in ("noise-aware", "split"):
-        positive(
-            "width",
-            1.0 if width == "theory" else width,
-            hint='Use "noise-aware", "theory", "split", or a number that multiplies the theory\'s.',
-        )
+    if width not in ("noise-aware", "theory"):
+        positive("width", width, hint='Use "theory" for the proved width, or "noise-aware".')
 
 
 def check_interval(low: object, high: object) -> None:

@@ -141,19 +141,21 @@ class JointLinUCB(Policy):
     action_norm: float = option("bound L on the norm of an action; longer ones are clipped", 1.0)
     reward_low: float | None = option("least reward; smaller ones are clipped (default: -1, with arms 0)", None)
     reward_high: float = option("largest reward; larger ones are clipped", 1.0)
-    reward_weight: float = option("weight q of rewards against features in what noise is calibrated for", 1.0)
-    preparation: Any = option(
-        'how contexts are prepared, with arms: "standard", "none", or a tacit.Preparation', None
+    reward_weight: float | None = option(
+        "weight q of rewards against features in what noise is calibrated for (default: 1 with arms, else 2, or less "
+        "where rewards are larger than actions)",
+        None,
     )
+    preparation: Any = option('how contexts are prepared, with arms: "standard", "none", or a tacit.Preparation', None)
     parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
     noise_level: float | None = option(
         "sub-Gaussian level of the reward noise, sigma (default: half the interval of rewards)", None
     )
     failure: float | None = option("failure probability alpha (default: 1/horizon, or 0.001)", None)
-    width: float | str = option(
-        '"noise-aware" (no theorem), "theory", "split" (proved too, for few fixed arms), or a number that multiplies '
-        "the theory's",
-        "noise-aware",
+    width: float | str | None = option(
+        '"theory", "noise-aware" (no theorem, and far less regret where noise is large; the default with arms), or a '
+        "number that multiplies the theory's",
+        None,
     )
     shift: float | None = option(
         "exact: regulariser c > 1 in units of the noise bound (default: 3 geometric, 2 every round)", None
@@ -174,8 +176,10 @@ class JointLinUCB(Policy):
     def __post_init__(self) -> None:
         whole("dim", self.dim)
         Promise(self.epsilon, self.delta)
-        for name in ("action_norm", "reward_weight", "parameter_norm", "ridge"):
+        for name in ("action_norm", "parameter_norm", "ridge"):
             positive(name, getattr(self, name))
+        if self.reward_weight is not None:
+            positive("reward_weight", self.reward_weight)
         if self.arms is not None:
             whole("arms", self.arms, low=2)
         if self.reward_low is None:
@@ -186,6 +190,8 @@ class JointLinUCB(Policy):
             positive("noise_level", self.noise_level)
         if self.failure is not None:
             probability("failure", self.failure)
+        if self.width is None:
+            object.__setattr__(self, "width", "theory" if self.arms is None else "noise-aware")
         width_word(self.width)
         if self.person_rounds is not None:
             whole("person_rounds", self.person_rounds)
@@ -207,7 +213,16 @@ class JointLinUCB(Policy):
         as_published: dict[str, Any] = {"dim": dim, "releases": "tree", "calibration": "published", "horizon": 1000}
         return (
             cls(**every),
-            cls(dim=dim, epsilon=10.0, delta=0.1, ratio=1.5, views=32, exploration="thompson", reward_low=-3.0, reward_high=3.0),
+            cls(
+                dim=dim,
+                epsilon=10.0,
+                delta=0.1,
+                ratio=1.5,
+                views=32,
+                exploration="thompson",
+                reward_low=-3.0,
+                reward_high=3.0,
+            ),
             cls(**every, releases="tree", horizon=1000),
             cls(dim=dim, epsilon=0.2, delta=1e-9, releases="tree", horizon=4096, exploration="thompson", shift=3.0),
             cls(**every, releases="toeplitz", horizon=1000, person_rounds=3),
@@ -314,7 +329,10 @@ class JointLinUCB(Policy):
         share of the noise the matrix has, and which the vector. The paper does not do it."""
         if self.calibration == "published":
             return 1.0
-        return math.sqrt(self.reward_weight / 2) * self.action_norm / self.reward_reach
+        length, reach = self.action_norm, self.reward_reach
+        if self.reward_weight is None and self.arms is None:
+            return min(1.0, length / reach)
+        return math.sqrt((self.reward_weight or 1.0) / 2) * length / reach
 
     @property
     def sensitivity(self) -> float:
@@ -366,7 +384,10 @@ class JointLinUCB(Policy):
             schedule = within(every, rows)
             refuse_heavy(counter.load(schedule), self.sensitivity / laid.step)
             # Public rows are no secret, and not in the vault.
-            kernels, sums = counter.on_lattice(lattice_of(self.block, laid.step, known), schedule), np.zeros((2, self.size))
+            kernels, sums = (
+                counter.on_lattice(lattice_of(self.block, laid.step, known), schedule),
+                np.zeros((2, self.size)),
+            )
             centre = LatticeCentre(self.centre_rounds, self._centre_scale(event_at(scale)) * laid.step / scale)
         limit, hint = self.released.end(every, sampler == "secure")
         params = self._params(schedule, kernels, estimate, law, centre)
@@ -443,7 +464,9 @@ class JointLinUCB(Policy):
         return self.released.counter(self.centre_rounds + self.block, self.centre_rounds)
 
     def _usual_releases(self) -> str:
-        return "discounted" if self.width == "noise-aware" and self.window is None and self.prior is None else "geometric"
+        return (
+            "discounted" if self.width == "noise-aware" and self.window is None and self.prior is None else "geometric"
+        )
 
     def known_sums(self) -> Floats:
         """Packed sums of the prior's public rows; zeros without one."""
@@ -485,7 +508,9 @@ class JointLinUCB(Policy):
         if self.arms is not None:
             object.__setattr__(self, "preparation", preparation.as_option(self.preparation))
         elif self.preparation is not None:
-            raise BadInput("Expected preparation with arms only, got it without. Prepare actions before they are offered.")
+            raise BadInput(
+                "Expected preparation with arms only, got it without. Prepare actions before they are offered."
+            )
 
     def _first_release(self, estimate: Any) -> int:
         """t_1 = ⌈Υ_1/L²⌉, at least p: before that the matrix would be mostly regulariser, and not worth a release."""
@@ -530,7 +555,7 @@ class JointLinUCB(Policy):
         return confidence_of(
             self.block,
             noise_level=self.reward_noise_level,
-            multiplier=1.0 if self.width in ("noise-aware", "split") else width_multiplier(self.width),
+            multiplier=width_multiplier(self.width),
             unscale=1.0 / self.reward_scale,
             **numbers,
         )
@@ -778,7 +803,7 @@ def _notes(config: JointLinUCB, guarantee: Guarantee) -> tuple[str, ...]:
         said.append("Thompson exploration costs no privacy and has no regret theorem here.")
     if config.width == "noise-aware":
         said.append("Noise-aware width: no theorem on regret; privacy is unaffected.")
-    elif config.width not in ("theory", "split"):
+    elif config.width != "theory":
         said.append(f"Width multiplied by {config.width:g}: no guarantee on the confidence set; privacy is unaffected.")
     if config.noise_level is not None and config.noise_level < config.reward_reach:
         said.append("noise_level below half the interval of rewards is the user's claim; only the width depends on it.")

@@ -83,7 +83,7 @@ def _on_usca(config: USCA, sampler: str) -> tuple[Attack, ...]:
 
 
 def _on_sums(config: FeatureLinUCB, sampler: str) -> tuple[Attack, ...]:
-    case = _longest(config)
+    case = longest(config)
     told = _TOLD.format("has the longest features")
     return (
         Attack(RELEASED, Sums(config, case, sampler=sampler), told),
@@ -93,7 +93,7 @@ def _on_sums(config: FeatureLinUCB, sampler: str) -> tuple[Attack, ...]:
 
 def _on_views(config: FeatureLinUCB, sampler: str) -> tuple[Attack, ...]:
     """The rows go to `JointLinUCB`, and so does the attack: its views are all that is released."""
-    plan, row = config.linear.plan(sampler), unit_rows(config.map, _longest(config).point[None, :])[0]
+    plan, row = config.linear.plan(sampler), longest_row(config)
     plan, releases = joint.begun(plan, joint.release_rounds(config.linear, plan), 1)
     scripts = _scripts(config, int(releases[-1]) + 1, clipped=True)
     told = _TOLD.format("has the longest features")
@@ -113,6 +113,20 @@ def _on_views(config: FeatureLinUCB, sampler: str) -> tuple[Attack, ...]:
     )
 
 
+def values_attack(config: FeatureLinUCB, sampler: str) -> Attack:
+    """On the function after each view, with every record on the way, for a program that begins at its beginning."""
+    plan = config.linear.plan(sampler)
+    releases, row = joint.release_rounds(config.linear, plan), longest_row(config)
+    scripts = _scripts(config, int(releases[-1]) + 1, clipped=True)
+
+    def values(seen: Seen) -> Floats:
+        found: Floats = seen.of("theta") @ row
+        return found
+
+    played = Scripted(plan, scripts, values, watched=releases)
+    return Attack(FUNCTION, played, _TOLD.format("has the longest features"), smooth=False)
+
+
 def _heaviest(config: USCA) -> Case:
     """The point of largest leverage. Records are clipped to S, so most often all of S is attained."""
     places = _places(config.domain, _POINTS)
@@ -121,7 +135,7 @@ def _heaviest(config: USCA) -> Case:
     return Case(places[at], min(1.0, float(lengths[at]) / config.public.leverage))
 
 
-def _longest(config: FeatureLinUCB) -> Case:
+def longest(config: FeatureLinUCB) -> Case:
     """The point of the longest ψ. With ‖ψ‖ = 1 the rows [ψ; 1] and [ψ; −1] are orthogonal: as different as can be."""
     places = _places(config.domain, _POINTS)
     # Features of inducing points are as long as any, and a grid may miss all of them.
@@ -131,6 +145,12 @@ def _longest(config: FeatureLinUCB) -> Case:
     lengths = np.linalg.norm(unit_rows(config.map, places), axis=1)
     at = int(lengths.argmax())
     return Case(places[at], float(lengths[at]))
+
+
+def longest_row(config: FeatureLinUCB) -> Floats:
+    """Its features."""
+    found: Floats = unit_rows(config.map, longest(config).point[None, :])[0]
+    return found
 
 
 def _farthest(config: USCA) -> tuple[Case, Choice]:
@@ -185,7 +205,7 @@ def _places(box: Box, count: int) -> Floats:
 
 def _scripts(config: FeatureLinUCB, rounds: int, *, clipped: bool) -> tuple[Script, Script]:
     """The record, then records of the middle reward at the same point. Nothing is chosen."""
-    point = _longest(config).point
+    point = longest(config).point
     dim = config.actions.dim
     contexts = None if config.context_box is None else np.tile(point[dim:], (rounds, 1))
 
