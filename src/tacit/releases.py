@@ -182,10 +182,9 @@ class Geometric(Releases):
 
     def end(self, schedule: AtTimes, lattice: bool) -> tuple[int, str]:
         last = int(schedule.times[-1])
-        if self.horizon is None:
-            limit = last
-        else:  # rows after the last release within the horizon are in none, and cost nothing
-            limit = self.horizon if self.views is None else min(last, self.horizon)
+        limit = last if self.horizon is None else min(last, self.horizon)
+        if self.views is None and self.horizon is not None:
+            limit = self.horizon  # rows after the last release within it are in none, and cost nothing
         if lattice and limit > MOST_ROWS:
             return MOST_ROWS, ROWS_HINT
         way_out = "plan for more views." if self.horizon is None else "leave the horizon out."

@@ -43,7 +43,7 @@ class ArmsLearner(Learner):
         """
         return self._serve(offer(self._config, context, allowed))
 
-    def choose_many(self, contexts: ArrayLike, allowed: ArrayLike | None = None) -> Ints:  # type: ignore[override]
+    def choose_many(self, contexts: ArrayLike, allowed: ArrayLike | None = None) -> Ints:
         """The arms to take, one for each of N contexts: shape (N, dim). `allowed` holds for all of them."""
         given = as_floats("contexts", contexts)
         dim = self._config.dim
@@ -87,7 +87,8 @@ def row_of_arm(config: Policy, context: ArrayLike, arm: object) -> Floats:
     if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < count:
         got = "another number" if isinstance(arm, int | np.integer) else type(arm).__name__
         raise BadInput(
-            f"Expected an arm from 0 to {count - 1}, got {got}. Pass what choose() returned: learn(context, arm, reward)."
+            f"Expected an arm from 0 to {count - 1}, got {got}. Pass what choose() returned: learn(context, arm, "
+            "reward)."
         )
     return np.append(_context(config, context), float(arm))
 
@@ -98,14 +99,13 @@ def as_mask(allowed: Any, arms: int) -> Floats:
         return np.ones(arms)
     given = np.asarray(allowed)
     mask = np.zeros(arms)
-    if given.dtype == np.bool_ and given.shape == (arms,):
-        mask[given] = 1.0
-    elif given.ndim == 1 and given.size and given.dtype.kind in "iu" and 0 <= given.min() and given.max() < arms:
-        mask[given] = 1.0
-    else:
+    truths = given.dtype == np.bool_ and given.shape == (arms,)
+    numbers = given.dtype.kind in "iu" and given.ndim == 1 and given.size > 0
+    if not (truths or (numbers and given.min() >= 0 and given.max() < arms)):
         raise BadInput(
             f"Expected allowed to be numbers of arms from 0 to {arms - 1}, or {arms} truth values, got something else."
         )
+    mask[given] = 1.0
     if not mask.any():
         raise BadInput("Expected at least one arm to be allowed, got none.")
     return mask

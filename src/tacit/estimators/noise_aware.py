@@ -50,8 +50,8 @@ def noise_aware(
     scale: float,
     reach: float,
 ) -> NoiseAware:
-    """The numbers for matrices of so many rows whose entries have noise of standard deviations `spread`: λ = κ·τ√p + the
-    least ridge. `scale`: ζ."""
+    """The numbers for p×p matrices, p the `width`, whose entries have noise of standard deviations `spread`: λ = κ·τ√p
+    + the least ridge. `scale`: ζ."""
     return NoiseAware(
         unscale=1.0 / scale,
         ridge=ridge * spread * math.sqrt(width) + least,

@@ -22,7 +22,6 @@ from tacit.errors import BadInput
 from tacit.frontiers.budgets import Asked
 from tacit.frontiers.choices import ChoiceStore, choices_after, marks_of
 from tacit.frontiers.measures import ESTIMATED, WIDTH, Value
-from tacit.frontiers.played import shaped
 from tacit.frontiers.result import Frontier, Learning, Level, Point, Setting
 from tacit.frontiers.runs import stopped
 from tacit.frontiers.shares import Share, first_to_stay
@@ -98,7 +97,7 @@ def trace_logged(
     first = round(SPLIT * len(log))
     best = LinUCB(dim=log.dim, failure=min(1 / first, 0.5)) if without_privacy is None else without_privacy
     private = [
-        (one.label, epsilon, _fitted(shaped(one, log.dim).at(epsilon, delta, first), log))
+        (one.label, epsilon, _fitted(_shaped(one, log).at(epsilon, delta, first), log))
         for one in asked
         for epsilon in epsilons
     ]
@@ -148,6 +147,11 @@ def trace_logged(
         ),
         raw=True,
     )
+
+
+def _shaped(one: Asked, log: Log) -> Asked:
+    """The policy with the number of features of this log, where it asks for one."""
+    return Asked(one.label, one.kind, {"dim": log.dim, **one.options}) if one.kind.has_option("dim") else one
 
 
 def _fitted(config: Any, log: Log) -> Policy:

@@ -38,8 +38,8 @@ def check_interval(low: object, high: object) -> None:
     least, most = real("reward_low", low), real("reward_high", high)
     if not (least < most and math.isfinite(most - least)):
         raise BadInput(
-            f"Expected reward_low < reward_high, got reward_low={least!r}, reward_high={most!r}. Rewards are clipped to "
-            "this interval, and its length sets the noise."
+            f"Expected reward_low < reward_high, got reward_low={least!r}, reward_high={most!r}. Rewards are clipped "
+            "to this interval, and its length sets the noise."
         )
 
 

@@ -2,7 +2,7 @@
 
     ByArm(row, preparation, centre, schedule, counter, estimate, exploration)
 
-The parts are those of `linear`, and so is the privacy argument. A row is a context and the number of an arm; it is added
+The parts are those of `linear`, and so is the privacy argument. A row is a context and the number of an arm, added
 to the sums of that arm alone. What would stand between two arms is zero whatever the data: nothing there is drawn,
 stored, multiplied or sent. One row replaced by another moves the blocks of one arm, or those of two; how far is the
 sensitivity of `joint_linucb`.

@@ -139,7 +139,7 @@ class JointLinUCB(Policy):
         "learn at most one row of a person between two releases: less noise per person (geometric, window)", False
     )
     action_norm: float = option("bound L on the norm of an action; longer ones are clipped", 1.0)
-    reward_low: float | None = option("least reward; smaller ones are clipped (default: -1, with arms 0)", None)
+    reward_low: float = option("least reward; smaller ones are clipped (default: -1, with arms 0)", None)
     reward_high: float = option("largest reward; larger ones are clipped", 1.0)
     reward_weight: float | None = option(
         "weight q of rewards against features in what noise is calibrated for (default: 1 with arms, else 2, or less "
@@ -325,8 +325,8 @@ class JointLinUCB(Policy):
 
     @property
     def reward_scale(self) -> float:
-        """ζ = √(q/2)·L/B. Rewards are scaled before they are summed, and the released vector is scaled back: q says which
-        share of the noise the matrix has, and which the vector. The paper does not do it."""
+        """ζ = √(q/2)·L/B. Rewards are scaled before they are summed, and the released vector is scaled back: q says how
+        the noise is shared between the matrix and the vector. The paper does not do it."""
         if self.calibration == "published":
             return 1.0
         length, reach = self.action_norm, self.reward_reach
@@ -336,8 +336,8 @@ class JointLinUCB(Policy):
 
     @property
     def sensitivity(self) -> float:
-        """L̃² = L² + (ζB)²: how much one replaced row changes the sums, in units of symmetric noise. For ζB > L, which the
-        published constants do not know, it is 2L·ζB. Proof: counters/sensitivity.md."""
+        """L̃² = L² + (ζB)²: how much one replaced row changes the sums, in units of symmetric noise; for ζB > L, which
+        the published constants do not know, 2L·ζB. Proof: counters/sensitivity.md."""
         length, reward = self.action_norm, self.reward_scale * self.reward_reach
         if self.calibration == "published":
             return length**2 + reward**2

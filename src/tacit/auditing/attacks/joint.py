@@ -120,7 +120,7 @@ def begun(plan: Plan, releases: Ints, rows: int) -> tuple[Plan, Ints]:
 
 def _rows(config: JointLinUCB) -> tuple[tuple[Floats, float], tuple[Floats, float]]:
     """(x, y) and (x′, −y) with <x, x′> = (ζy)²: orthogonal in (x, ζy), which is as different as two rows can be."""
-    length, reward = config.action_norm, config.reward_bound
+    length, reward = config.action_norm, config.reward_reach
     cosine = (config.reward_scale * reward / length) ** 2
     one, two = np.zeros(config.dim), np.zeros(config.dim)
     one[0] = two[0] = length
@@ -246,7 +246,7 @@ def forms() -> tuple[JointLinUCB, ...]:
 
     return (
         form(),
-        form(views=4, action_norm=2.0, reward_bound=1.0),
+        form(views=4, action_norm=2.0, reward_low=-1.0, reward_high=1.0),
         form(views=4, person_rounds=2),
         form(window=3),
         form(releases="toeplitz"),

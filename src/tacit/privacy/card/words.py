@@ -9,7 +9,6 @@ from typing import Any
 from tacit.privacy.event import (
     BinomialSumEvent,
     DiscountedEvent,
-    EitherEvent,
     Event,
     ExactRelease,
     ExponentialEvent,

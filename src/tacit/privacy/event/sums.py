@@ -163,9 +163,9 @@ class DiscountedEvent(Event):
 
     def describe(self) -> str:
         return (
-            f"Sums released after a segment of rows, at most {counted(self.releases, 'time')}, each with Gaussian noise "
-            f"of its own of scale {self.scale:.6g}; of what was in one, {self.keep:.4g} is left in the next. A row has "
-            f"sensitivity {self.sensitivity:.6g}."
+            f"Sums released after a segment of rows, at most {counted(self.releases, 'time')}, each with Gaussian "
+            f"noise of its own of scale {self.scale:.6g}; of what was in one, {self.keep:.4g} is left in the next. "
+            f"A row has sensitivity {self.sensitivity:.6g}."
         )
 
     def to_dict(self) -> dict[str, Any]:
