@@ -45,7 +45,7 @@ VARIED: dict[str, Any] = {
     "delta": st.sampled_from([1e-9, 1e-6, 1e-3, 0.1]),
     "rho": st.floats(min_value=0.01, max_value=10.0),
     "action_norm": st.sampled_from([1e-3, 0.5, 1.0, 3.0, 1e3]),
-    "reward_bound": st.sampled_from([1e-3, 0.5, 1.0, 7.0, 1e3]),
+    "reward_low": st.sampled_from([-1e3, -7.0, -1.0, -1e-3, 0.0]),
     "reward_high": st.sampled_from([0.25, 1.0, 7.0, 1e3]),
     "person_rounds": st.integers(min_value=1, max_value=5),
 }

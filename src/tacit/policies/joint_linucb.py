@@ -231,6 +231,18 @@ class JointLinUCB(Policy):
             cls(**as_published, epsilon=1.0, delta=1e-5),
             cls(**as_published, epsilon=1.0, delta=0.1, noise="wishart"),
             cls(**as_published, epsilon=1.0, delta=0.1, noise="wishart-unshifted"),
+            cls(**every, arms=3, preparation=Preparation(centre_rounds=12)),
+            cls(
+                dim=dim,
+                arms=3,
+                epsilon=10.0,
+                delta=0.1,
+                preparation=Preparation(low=-1.0, high=1.0, normalise=False, centre_rounds=8),
+                person_rounds=2,
+                reward_low=-1.0,
+                exploration="thompson",
+            ),
+            cls(**every, arms=3, preparation="none", width="theory", releases="toeplitz", horizon=1000),
         )
 
     # What was asked for -----------------------------------------------------------------------------------------
