@@ -350,7 +350,7 @@ def _add_frontier(sub: argparse.ArgumentParser) -> None:
 
 
 def _add_replay(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("log", type=Path, help="a CSV or Parquet file: action, reward, propensity, features")
+    sub.add_argument("log", type=Path, help="a CSV or Parquet file: action, reward, propensity, features; or actg175")
     sub.add_argument("policy", nargs="+", help="policies; options of one alone after a colon")
     add_log_flags(sub)
     sub.add_argument("--runs", type=whole_number, default=1, help="replays with fresh noise (default: 1)")
