@@ -321,7 +321,7 @@ def _add_frontier(sub: argparse.ArgumentParser) -> None:
         "--log",
         type=Path,
         metavar="FILE",
-        help="a log (or actg175) in place of an environment; `tacit replay --help` lists the flags that name its columns",
+        help="a log (or actg175) in place of an environment; `tacit replay --help` lists the flags for its columns",
     )
     sub.add_argument("--epsilons", default="0.1,0.3,1,3,10,30", metavar="A,B", help="promises to try")
     sub.add_argument("--delta", type=float, default=1e-6, help="where every epsilon is read (default: 1e-6)")
