@@ -269,6 +269,6 @@ def _notes(log: Log, first: int, runs: int, configs: Sequence[Policy]) -> list[s
     ]
     if runs == 1:
         found.append("One run, with one draw of the noise: more runs show how much another draw changes.")
-    if any(config.person_rounds for config in configs):
-        found.append("The unit is a person, and every row is taken to be a different person.")
-    return found
+    for limit in dict.fromkeys(config.person_rounds for config in configs):
+        found += log.who(limit)
+    return list(dict.fromkeys(found))

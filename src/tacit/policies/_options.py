@@ -11,6 +11,8 @@ from tacit.estimators.prior import Prior
 
 #: Failure probability α of the confidence sets where no horizon suggests one.
 DEFAULT_FAILURE = 0.001
+#: κ₁ of noise-aware widths: how many spreads an action's score is raised by.
+REACH = 0.3
 
 
 def failure_or_default(failure: float | None, horizon: int | None) -> float:

@@ -57,7 +57,7 @@ from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_
 from tacit.mechanisms.binary import levels
 from tacit.noise import Law
 from tacit.policies import by_arm
-from tacit.policies._options import check_interval, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies._options import REACH, check_interval, check_prior, failure_or_default, width_multiplier, width_word
 from tacit.policies.by_arm import ByArm, by_arm_vault
 from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
 from tacit.preparation import Centre, LatticeCentre, NoCentre, Preparation
@@ -80,8 +80,8 @@ _RELEASES = (Discounted, Geometric, Toeplitz, Tree)
 _CALIBRATIONS = (Exact, Published)
 #: Whole numbers beyond this are not exact in double precision.
 _MOST_DEGREES = 2.0**53
-#: κ: of the ridge τ√p that noise-aware estimates have, and κ₁: how many spreads an action's score is raised by.
-RIDGE, REACH = 0.7, 0.3
+#: κ: of the ridge τ√p that noise-aware estimates have.
+RIDGE = 1.0
 
 
 class RegulariserBounds(NamedTuple):

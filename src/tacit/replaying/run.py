@@ -55,8 +55,7 @@ def replay(
     warnings, notes = log_warnings(log) + replay_warnings(done, log), [*log.notes]
     if any(run.full for run in done) and most is None:
         notes.append("Replay stopped where the policy's horizon ends: later rows were not asked about.")
-    if policy.person_rounds:
-        notes.append("The unit is a person, and every row is taken to be a different person.")
+    notes += log.who(policy.person_rounds)
     if count == 1 and policy.guarantee.private:
         notes.append("One run, with one draw of the policy's noise: runs=10 shows how much another draw changes.")
     support: Support | None = None

@@ -42,10 +42,11 @@ def started(config: Policy, seed: int, run: int) -> Learner:
     return config.start(seed=int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
 
-def teach(learner: Learner, x: Floats, arm: int, reward: float, row: int) -> None:
-    """One row. Where the unit is a person, every row is a different one."""
-    person = None if learner.config.person_rounds is None else row
+def teach(learner: Learner, x: Floats, arm: int, reward: float, person: int) -> None:
+    """One row, of this person: `log.person(row)`. A learner whose unit is a person learns no more rows of it than it
+    promised for."""
+    whose = None if learner.config.person_rounds is None else person
     if learner.config.fixed_actions is None:
-        learner.learn(x, reward, person)
+        learner.learn(x, reward, whose)
     else:
-        learner.learn(arm, reward, person)
+        learner.learn(arm, reward, whose)

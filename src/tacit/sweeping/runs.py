@@ -13,7 +13,7 @@ from typing import Any
 from tacit._validate import known
 from tacit.core.functions import FunctionPolicy
 from tacit.core.policy import Policy
-from tacit.data import BUNDLED
+from tacit.data import BUNDLED, INSTALLED
 from tacit.environments import FUNCTION_CATALOGUE, environment, refuse_other_world
 from tacit.environments.table import Table
 from tacit.errors import BadInput
@@ -95,7 +95,7 @@ def runs_of(spec: Spec) -> tuple[Run, ...]:
 def _world(entry: Entry, folder: Path) -> Any:
     kind: Any = environment(entry.name)
     options = _checked(kind, entry.options, folder)
-    if kind is Table and "data" in options and options["data"] not in BUNDLED:
+    if kind is Table and "data" in options and options["data"] not in (*BUNDLED, *INSTALLED):
         # Wherever the command is called from: paths in a file are meant from where the file is.
         options["data"] = str(folder / Path(str(options["data"])).expanduser())
     _refuse_missing(kind, options)
