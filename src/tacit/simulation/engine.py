@@ -28,7 +28,7 @@ from tacit.environments import Environment, refuse_other_world
 from tacit.environments._blocks import ByContext
 from tacit.environments.environment import World
 from tacit.errors import BadInput, HorizonSpent, Interrupted
-from tacit.noise import stream
+from tacit.noise import Source, stream
 from tacit.simulation.episodes import NO_RECORD, refuse_rounds_only, run_episodes
 from tacit.simulation.loop import run
 from tacit.simulation.result import Result
@@ -279,7 +279,7 @@ def prepare(job: Job) -> _Running:
     refuse_other_world(job.config, environment)
     actions, config = environment.fixed_actions, job.bound
     plan = config.plan()
-    dim, arms = config.dim, config.arms
+    dim, arms = config.dim, config.arms_of_context
     if arms is not None:
         shape = environment.by_context.context_shape
         if shape is None:
