@@ -82,7 +82,7 @@ class Preparation:
             middle, stretch = np.zeros(dim), np.ones(dim)
         else:
             low, high = self._side("low", dim), self._side("high", dim)
-            if not np.all(low < high):
+            if not np.all(high - low > _TINY):
                 raise BadInput("Expected low < high for every feature. Leave out a feature that never changes.")
             middle, stretch = (low + high) / 2, 2 / (high - low)
         return Steps(
@@ -115,6 +115,9 @@ class Preparation:
             said.append(f"given a constant coordinate (share {self.constant:g} of the length)")
         return "Contexts are " + (", ".join(said) if said else "taken as they come, clipped to the bound") + "."
 
+
+#: Contexts that are no longer than this are left as they are.
+_TINY = 1e-150
 
 #: Nothing is done to a context but clipping it to its bound.
 PLAIN = Preparation(normalise=False, constant=0.0, centre_rounds=0)
@@ -185,7 +188,8 @@ def scale_to(steps: Steps, length: float, dim: int, out: Floats) -> bool:
     for i in range(dim):
         total += out[i] * out[i]
     norm = math.sqrt(total)
-    if not norm > 0.0 or (steps.normalise == 0.0 and norm <= length):
+    # Squares of numbers as small as this are rounded so much that what is brought to L could be far longer.
+    if not norm > _TINY or (steps.normalise == 0.0 and norm <= length):
         return False
     shrink = length / norm
     for i in range(dim):

@@ -75,7 +75,9 @@ PUBLISHED = {"releases": "tree", "calibration": "published", "horizon": ROWS, "e
 )
 def test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism(options, noise_of, reach):
     """V − regulariser·I and V·θ̃ at every release; between releases the view does not change by a bit."""
-    config = JointLinUCB(**{"dim": DIM, "epsilon": 20.0, "delta": 0.1, "reward_low": -reach, "reward_high": reach} | options)
+    config = JointLinUCB(
+        **{"dim": DIM, "epsilon": 20.0, "delta": 0.1, "reward_low": -reach, "reward_high": reach} | options
+    )
     params, learner = config.plan().params, config.start(seed=SEED)
     regulariser, noise = params.estimate.regulariser, noise_of(params)
     rng = np.random.default_rng(17)
