@@ -166,6 +166,19 @@ class Table(Environment):
         return (self.count, self._prepared.contexts.shape[2]) if self.model == "disjoint" else None
 
     @property
+    def exact_single(self) -> tuple[int, float, str] | None:
+        if self.model != "disjoint":
+            return None
+        rewards = self._prepared.rewards
+        means = rewards.mean(axis=0)
+        arm = int(means.argmax())
+        return (
+            arm,
+            float(rewards.max(axis=1).mean() - means[arm]),
+            f"The best single action is always {self.actions[arm]!r}: right in {means[arm]:.3g} of the rows (exact).",
+        )
+
+    @property
     def bounds(self) -> dict[str, Any]:
         """What a policy may declare: no action is longer than 1, no reward beyond these. Where all actions share a
         parameter, the constant coordinate is the last feature, and public."""
