@@ -95,6 +95,7 @@ def _reading(found: Frontier) -> tuple[str, ...]:
         f"{short_delta(found.delta)}, and rounded up. {found.setting.measure.meaning} The band is one of about 95 % "
         "around what is kept. Below zero is below what shares are counted from.",
         *([found.single_note] if found.single_note else []),
+        *found.horizons(),
         *found.setting.notes,
     )
 

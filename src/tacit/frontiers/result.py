@@ -180,6 +180,16 @@ class Frontier:
             f"{strictest}"
         )
 
+    def horizons(self) -> tuple[str, ...]:
+        """Which policies were planned for the length of the run, and for no more."""
+        rounds = self.setting.rounds
+        told = [label for label in self.labels if getattr(self.of(label)[0].config, "horizon", None) == rounds]
+        return (
+            (f"Planned with horizon={rounds:,}, the {self.setting.unit} of the run: {', '.join(told)}.",)
+            if told
+            else ()
+        )
+
     def text(self) -> str:
         """The table for the terminal, and the advice."""
         rows = [
@@ -200,7 +210,7 @@ class Frontier:
             rows.append([label, "–", number(level.value.mean), number(level.value.se, 2), percent(kept), "", "–"])
         head = ("policy", "epsilon", self.setting.measure.axis, "± s.e.", "kept", "band", self.needed_head)
         body = table(head, rows, right=(1, 2, 3, 4, 6))
-        note = [self.single_note] if self.single_note else []
+        note = [*([self.single_note] if self.single_note else []), *self.horizons()]
         said = [*self.advice(), *note, *(f"warning: {line}" for line in self.setting.warnings)]
         return "\n".join([body, "", *said, *([NOT_PRIVATE] if self.raw else [])]) + "\n"
 
@@ -288,7 +298,7 @@ class Frontier:
             "points": list(self.rows()),
             "advice": list(self.advice()),
             "warnings": list(setting.warnings),
-            "notes": list(setting.notes),
+            "notes": [*setting.notes, *self.horizons()],
             "settings": {label: self.of(label)[0].config.options() for label in self.labels},
             "version": __version__,
         }

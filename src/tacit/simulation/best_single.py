@@ -34,6 +34,7 @@ class BestSingle:
 
     checkpoints: Ints
     curves: Floats  #: (trials, checkpoints): its regret so far
+    trial_numbers: tuple[int, ...]
     arms: tuple[int, ...]  #: which one it is, by trial
     exact: bool  #: known without playing, and the same in every trial
     note: str  #: what it is here, in a sentence
@@ -72,7 +73,7 @@ class BestSingle:
         points = len(self.checkpoints)
         return pd.DataFrame(
             {
-                "trial": np.repeat(np.arange(self.trials), points),
+                "trial": np.repeat(self.trial_numbers, points),
                 "round": np.tile(self.checkpoints, self.trials),
                 "regret": self.curves.ravel(),
                 "label": self.label,
@@ -106,19 +107,19 @@ def best_single(
             f"The {BEST_SINGLE} is not applicable in {environment.slug}: arm numbers mean nothing from one round to "
             "the next."
         )
-    known = environment.exact_single
+    known, numbers = environment.exact_single, tuple(trials)
     if known is not None:
         arm, loss, note = known
         curves = np.tile(loss * checkpoints, (len(trials), 1))
-        found = BestSingle(checkpoints, curves, (arm,) * len(trials), True, note)
+        found = BestSingle(checkpoints, curves, numbers, (arm,) * len(trials), True, note)
     elif environment.fixed_actions is not None:
         arms = tuple(int(environment.start(stream(seed, one, ENVIRONMENT)).means.argmax()) for one in trials)
-        found = BestSingle(checkpoints, np.zeros((len(trials), len(checkpoints))), arms, False, _OPTIMAL)
+        found = BestSingle(checkpoints, np.zeros((len(trials), len(checkpoints))), numbers, arms, False, _OPTIMAL)
     else:
         played = [_hindsight(environment, checkpoints, trial, seed) for trial in trials]
         curves, arms = np.array([curve for _, curve in played]), tuple(arm for arm, _ in played)
         note = _HINDSIGHT if curves[:, -1].any() else _OPTIMAL
-        found = BestSingle(checkpoints, curves, arms, False, note)
+        found = BestSingle(checkpoints, curves, numbers, arms, False, note)
     return found, found.note
 
 
