@@ -46,6 +46,12 @@ def show(environment: Any, slate: Slate, means: Floats, stream: Any) -> None:
 
 
 @verb
+def draw_context(environment: Any, context: Floats, means: Floats, stream: Any) -> None:
+    """Draw this round's context, and the mean reward of each arm in it: for worlds in which all arms share one context
+    (`Environment.context_shape`). Their `show` is this, laid out as one block per arm."""
+
+
+@verb
 def pay(environment: Any, mean: float, stream: Any) -> float:  # type: ignore[empty-body]
     """Draw the reward of an action of this mean."""
 

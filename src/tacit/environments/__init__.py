@@ -15,6 +15,7 @@ from tacit.environments.functions import FunctionEnvironment, FunctionWorld, ref
 from tacit.environments.linear_actions import LinearActions
 from tacit.environments.orthogonal_arms import OrthogonalArms
 from tacit.environments.rkhs import RKHS
+from tacit.environments.shared_context import SharedContext
 from tacit.environments.sphere import Sphere
 from tacit.environments.table import Table
 from tacit.environments.two_contexts import TwoContexts
@@ -31,6 +32,7 @@ _KINDS: tuple[type[Environment], ...] = (
     LinearActions,
     UnitContexts,
     DisjointArms,
+    SharedContext,
     Table,
 )
 
@@ -62,6 +64,7 @@ __all__ = [
     "FunctionWorld",
     "LinearActions",
     "OrthogonalArms",
+    "SharedContext",
     "Sphere",
     "Table",
     "TwoContexts",

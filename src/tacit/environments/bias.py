@@ -119,6 +119,10 @@ class Bias(Environment):
         return (self.contexts or ("fixed" if self.variant == "script" else "fresh")) == "fresh"
 
     @property
+    def stable_arms(self) -> bool:
+        return not self.fresh
+
+    @property
     def action_norm(self) -> float:
         """L: no action is longer."""
         return math.hypot(self._shape.radius, *self.constants)

@@ -56,6 +56,10 @@ class DisjointArms(Environment):
     def features(self) -> int:
         return self.arms * self.context_dim
 
+    @property
+    def stable_arms(self) -> bool:
+        return True
+
     def start(self, stream: Source) -> World:
         thetas = parameter(first_normals(stream, self.features).reshape(self.arms, -1), self.parameter_norm)
         params = DisjointArmsParams(

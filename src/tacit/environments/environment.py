@@ -41,6 +41,23 @@ class Environment(Settings, ABC):
         return None
 
     @property
+    def context_shape(self) -> tuple[int, int] | None:
+        """(K, p) where K arms share one context of p coordinates in every round, and action k is the context in block
+        k: these worlds have the verb `draw_context`. None elsewhere."""
+        return None
+
+    @property
+    def stable_arms(self) -> bool:
+        """Whether arm k is the same thing in every round, so that always taking it means something."""
+        return self.fixed_actions is not None or self.context_shape is not None
+
+    @property
+    def exact_single(self) -> tuple[int, float, str] | None:
+        """Where it is known without playing which arm pays most on average: its number, what it loses per round, and a
+        sentence about it. None elsewhere."""
+        return None
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of numbers from this world should know."""
         return ()

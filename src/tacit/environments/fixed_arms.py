@@ -27,6 +27,10 @@ class FixedArms(Sphere):
     slug: ClassVar[str] = "fixed-arms"
     summary: ClassVar[str] = "one set of unit vectors per run, offered every round"
 
+    @property
+    def stable_arms(self) -> bool:
+        return True
+
     def start(self, stream: Source) -> World:
         world = super().start(stream)
         draw_actions(world.params, world.slate, world.means, stream)

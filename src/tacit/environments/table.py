@@ -16,9 +16,10 @@ from tacit._types import Floats, Ints
 from tacit._validate import flag, one_of, real, whole
 from tacit.core.settings import option
 from tacit.core.slate import Slate, slate
-from tacit.core.verbs import pay, show
+from tacit.core.verbs import draw_context, pay, show
 from tacit.data import Prepared, Raw, Recipe, load, prepare
 from tacit.data.categories import as_mapping, read_categories
+from tacit.environments._blocks import lay_out
 from tacit.environments._directions import MOST_FEATURES
 from tacit.environments.environment import Environment, World
 from tacit.errors import BadInput
@@ -35,6 +36,7 @@ class TableParams(NamedTuple):
     order: Ints  # (n,) the rounds of this pass
     played: Ints  # (1,) how many of them have been played
     luck: Floats  # (n,) scratch
+    context: Floats  # (m,) scratch: the context of the round, where there is one for all actions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +49,10 @@ class Table(Environment):
     one of them with its own features, and it pays what the column `target` says, from −1 to 1. They share a parameter.
 
     Features come into the unit ball by public steps, which `notes` states: declared bounds, declared categories, a
-    random projection that does not depend on the rows, a constant coordinate. Rounds are the rows in an order drawn by
-    the trial, pass after pass; a row that comes again counts as somebody else: the unit is the round and not the row.
+    constant coordinate, and if asked for a random projection that does not depend on the rows. Columns that are the
+    same in every row are left out, and a missing feature is 0, with a column that says where. Rounds are the rows in an
+    order drawn by the trial, pass after pass; a row that comes again counts as somebody else: the unit is the round and
+    not the row.
 
     There need be no θ* for which rewards are linear (`World.theta` is zero). Regret is counted against the right answer
     of every round, and no policy need reach 0. Nothing computed here is private: it is computed from raw data.
@@ -73,7 +77,8 @@ class Table(Environment):
     categories: tuple[str, ...] | str | None = option(
         'declared values of columns of words: "colour=red|green|*"; * stands for all others', None
     )
-    projection: int | None = option("project to so many columns at random where there are more; none: never", 8)
+    missing: bool = option("features may be missing: 0 stands for them, and a column of 0 and 1 says where", True)
+    projection: int | None = option("project to so many columns at random where there are more (default: never)", None)
     projection_seed: int = option("seed of the projection, which is public", 0)
     intercept: bool = option("add a constant coordinate", True)
 
@@ -100,10 +105,11 @@ class Table(Environment):
             whole("projection", self.projection, hint="None keeps all columns.")
         whole("projection_seed", self.projection_seed, low=0)
         flag("intercept", self.intercept)
+        flag("missing", self.missing)
         if self.features > MOST_FEATURES:
             raise BadInput(
                 f"Expected at most {MOST_FEATURES} features, got {self.features:,} ({self.count} actions, "
-                f"{self._prepared.contexts.shape[2]} columns). Project to fewer columns, or leave some out."
+                f"{self._prepared.contexts.shape[2]} columns). Project to fewer with `projection`, or leave some out."
             )
 
     @cached_property
@@ -124,6 +130,7 @@ class Table(Environment):
             low=self.low,
             high=self.high,
             categories=as_mapping(_settled(self.categories) or ()),
+            missing=self.missing,
             projection=self.projection,
             projection_seed=self.projection_seed,
             intercept=self.intercept,
@@ -158,6 +165,23 @@ class Table(Environment):
     def features(self) -> int:
         width: int = self._prepared.contexts.shape[2]
         return width if self.model == "actions" else self.count * width
+
+    @property
+    def context_shape(self) -> tuple[int, int] | None:
+        return (self.count, self._prepared.contexts.shape[2]) if self.model == "disjoint" else None
+
+    @property
+    def exact_single(self) -> tuple[int, float, str] | None:
+        if self.model != "disjoint":
+            return None
+        rewards = self._prepared.rewards
+        means = rewards.mean(axis=0)
+        arm = int(means.argmax())
+        return (
+            arm,
+            float(rewards.max(axis=1).mean() - means[arm]),
+            f"The best single action is always {self.actions[arm]!r}: right in {means[arm]:.3g} of the rows (exact).",
+        )
 
     @property
     def bounds(self) -> dict[str, Any]:
@@ -198,6 +222,7 @@ class Table(Environment):
             order=np.arange(rounds),
             played=np.array([rounds]),  # a pass is over: the first round shuffles
             luck=np.zeros(rounds),
+            context=np.zeros(contexts.shape[2]),
         )
         return World(params, slate(self.features, self.count), np.zeros(self.count), np.zeros(self.features))
 
@@ -251,25 +276,38 @@ def _shuffle(order: Ints, luck: Floats, stream: Any) -> None:
         order[i], order[other] = order[other], order[i]
 
 
+@kernel
+def _next(environment: TableParams, stream: Any) -> int:
+    """The row of the next round in this pass."""
+    order, played = environment.order, environment.played
+    if played[0] == order.shape[0]:
+        _shuffle(order, environment.luck, stream)
+        played[0] = 0
+    row: int = order[played[0]]
+    played[0] += 1
+    return row
+
+
+@implements(draw_context, TableParams)
+@kernel
+def _draw_context(environment: TableParams, context: Floats, means: Floats, stream: Any) -> None:
+    """The next row of a table of classes, and what each class pays for it."""
+    row = _next(environment, stream)
+    for i in range(context.shape[0]):
+        context[i] = environment.contexts[row, 0, i]
+    for k in range(means.shape[0]):
+        means[k] = environment.rewards[row, k]
+
+
 @implements(show, TableParams)
 @kernel
 def _show(environment: TableParams, slate: Slate, means: Floats, stream: Any) -> None:
-    """The next round of this pass. Of a class's column only its own block is ever written: the rest stays zero."""
-    contexts, rewards, order, played = environment.contexts, environment.rewards, environment.order, environment.played
-    rounds, shown, width = contexts.shape
-    columns = slate.columns
-    arms = columns.shape[1]
-    if played[0] == rounds:
-        _shuffle(order, environment.luck, stream)
-        played[0] = 0
-    row = order[played[0]]
-    played[0] += 1
-    if shown == 1:
-        for k in range(arms):
-            means[k] = rewards[row, k]
-            for i in range(width):
-                columns[k * width + i, k] = contexts[row, 0, i]
+    contexts, rewards, columns = environment.contexts, environment.rewards, slate.columns
+    if contexts.shape[1] == 1:
+        draw_context(environment, environment.context, means, stream)
+        lay_out(environment.context, slate)
         return
+    row, arms, width = _next(environment, stream), columns.shape[1], contexts.shape[2]
     # Files tend to have the right answer in the same place, and early rounds are decided by ties: turn the list.
     turn = slate.scratch[:1]
     fill_uniforms(stream, turn)
