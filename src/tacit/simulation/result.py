@@ -80,6 +80,9 @@ class Result:
         notes = list(self.environment.notes)
         if self.by == "episodes":
             notes.append("Simulated by episodes: the law of the run round by round, in one draw per episode.")
+        horizon = getattr(self.config, "horizon", None)
+        if horizon == self.rounds:
+            notes.append(f"Planned with horizon={horizon:,}, the rounds of the run.")
         if self.interrupted:
             notes.append(f"Interrupted: {self.trials} of {self.trials_asked} trials finished.")
         if self.config.person_rounds:
