@@ -204,6 +204,8 @@ class JointLinUCB(Policy):
         unfold(self, "calibration", _CALIBRATIONS)
         self.released.check(self)
         self.calibrated_by.check(self)
+        if self.arms is not None:
+            self._check_arms()
 
     @classmethod
     def examples(cls, dim: int) -> tuple[JointLinUCB, ...]:
@@ -464,9 +466,9 @@ class JointLinUCB(Policy):
         return self.released.counter(self.centre_rounds + self.block, self.centre_rounds)
 
     def _usual_releases(self) -> str:
-        return (
-            "discounted" if self.width == "noise-aware" and self.window is None and self.prior is None else "geometric"
-        )
+        # Discounted sums forget actions that are no longer taken; contexts that change keep every arm in use.
+        plain = self.arms is None or self.width != "noise-aware" or self.window is not None
+        return "geometric" if plain else "discounted"
 
     def known_sums(self) -> Floats:
         """Packed sums of the prior's public rows; zeros without one."""
@@ -503,6 +505,18 @@ class JointLinUCB(Policy):
             estimate,
             self._exploration(law),
         )
+
+    def _check_arms(self) -> None:
+        """What does not go with arms."""
+        if self.prior is not None:
+            raise BadInput("Expected no prior with arms, got one: sums of public rows are of one parameter.")
+        if self.calibration == "published":
+            raise BadInput('Expected calibration="exact" with arms, got "published": the paper has one parameter.')
+        if self.centre_rounds and self.counter().every_row:
+            raise BadInput(
+                f'Expected releases="discounted" or "geometric" with a centre, got releases="{self.releases}": a view '
+                "every round leaves no rounds for it. Give preparation=tacit.Preparation(centre_rounds=0)."
+            )
 
     def _settle_preparation(self) -> None:
         if self.arms is not None:
