@@ -512,6 +512,10 @@ class JointLinUCB(Policy):
             raise BadInput("Expected no prior with arms, got one: sums of public rows are of one parameter.")
         if self.calibration == "published":
             raise BadInput('Expected calibration="exact" with arms, got "published": the paper has one parameter.')
+        if self.strict and self.prepared != preparation.PLAIN:
+            raise BadInput(
+                'Expected preparation="none" with strict, got one that takes contexts of any length: nothing is refused.'
+            )
         if self.centre_rounds and self.counter().every_row:
             raise BadInput(
                 f'Expected releases="discounted" or "geometric" with a centre, got releases="{self.releases}": a view '
