@@ -55,7 +55,7 @@ def trace_played(
     single, single_note = best_single(environment, first.checkpoints, first.trial_numbers, seed)
     above = single is not None and not single.optimal and single.regret_mean < evenly.regret_mean
     floor = single if single is not None and above else evenly
-    notes = dict.fromkeys(note for result in (first, evenly, *others) for note in result.environment.notes)
+    notes = dict.fromkeys(note for result in (first, evenly, *others) for note in result.world.notes)
 
     def point(label: str, epsilon: float, result: Result) -> Point:
         return Point(

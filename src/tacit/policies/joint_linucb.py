@@ -514,7 +514,7 @@ class JointLinUCB(Policy):
             raise BadInput('Expected calibration="exact" with arms, got "published": the paper has one parameter.')
         if self.strict and self.prepared != preparation.PLAIN:
             raise BadInput(
-                'Expected preparation="none" with strict, got one that takes contexts of any length: nothing is refused.'
+                'Expected preparation="none" with strict, got one that takes contexts of any length.'
             )
         if self.centre_rounds and self.counter().every_row:
             raise BadInput(
