@@ -60,7 +60,7 @@ from tacit.policies import by_arm
 from tacit.policies._options import REACH, check_interval, check_prior, failure_or_default, width_multiplier, width_word
 from tacit.policies.by_arm import ByArm, by_arm_vault
 from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
-from tacit.preparation import Centre, LatticeCentre, NoCentre, Preparation
+from tacit.preparation import Centre, NoCentre, Preparation, lattice_centre
 from tacit.privacy.accountant import price, theorem_for
 from tacit.privacy.calibrate import Promise, calibrate
 from tacit.privacy.event import (
@@ -390,7 +390,8 @@ class JointLinUCB(Policy):
                 counter.on_lattice(lattice_of(self.block, laid.step, known), schedule),
                 np.zeros((2, self.size)),
             )
-            centre = LatticeCentre(self.centre_rounds, self._centre_scale(event_at(scale)) * laid.step / scale)
+            step = self._centre_scale(event_at(scale)) * laid.step / scale
+            centre = lattice_centre(self.centre_rounds, step, self.action_norm)
         limit, hint = self.released.end(every, sampler == "secure")
         params = self._params(schedule, kernels, estimate, law, centre)
         return self._plan(
