@@ -9,6 +9,7 @@ from typing import Any
 from tacit.privacy.event import (
     BinomialSumEvent,
     DiscountedEvent,
+    EitherEvent,
     Event,
     ExactRelease,
     ExponentialEvent,
