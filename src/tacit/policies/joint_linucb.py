@@ -233,6 +233,18 @@ class JointLinUCB(Policy):
             cls(**as_published, epsilon=1.0, delta=1e-5),
             cls(**as_published, epsilon=1.0, delta=0.1, noise="wishart"),
             cls(**as_published, epsilon=1.0, delta=0.1, noise="wishart-unshifted"),
+            cls(**every, arms=3, preparation=Preparation(centre_rounds=12)),
+            cls(
+                dim=dim,
+                arms=3,
+                epsilon=10.0,
+                delta=0.1,
+                preparation=Preparation(low=-1.0, high=1.0, normalise=False, centre_rounds=8),
+                person_rounds=2,
+                reward_low=-1.0,
+                exploration="thompson",
+            ),
+            cls(**every, arms=3, preparation="none", width="theory", releases="toeplitz", horizon=1000),
         )
 
     # What was asked for -----------------------------------------------------------------------------------------
@@ -514,9 +526,7 @@ class JointLinUCB(Policy):
         if self.calibration == "published":
             raise BadInput('Expected calibration="exact" with arms, got "published": the paper has one parameter.')
         if self.strict and self.prepared != preparation.PLAIN:
-            raise BadInput(
-                'Expected preparation="none" with strict, got one that takes contexts of any length.'
-            )
+            raise BadInput('Expected preparation="none" with strict, got one that takes contexts of any length.')
         if self.centre_rounds and self.counter().every_row:
             raise BadInput(
                 f'Expected releases="discounted" or "geometric" with a centre, got releases="{self.releases}": a view '

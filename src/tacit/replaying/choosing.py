@@ -26,7 +26,7 @@ class Chooser:
     def __init__(self, config: Policy, log: Log, seed: int, run: int) -> None:
         plan = config.plan()
         self.limit = plan.limit
-        self._list, self._arms = config.fixed_actions, config.arms
+        self._list, self._arms = config.fixed_actions, config.arms_of_context
         self._log = log
         self._session = Session(plan, log.dim, source=stream(seed, run, CHOICES), vault=False, report_size=0)
 

@@ -26,12 +26,12 @@ def fitted(config: Policy, log: Log) -> Policy:
             "one whose contexts differ. Read the log with features=(), or use a policy that is shown its actions."
         )
     wanted = bound.dim
-    if bound.arms is not None:
+    if bound.arms_of_context is not None:
         shape = (log.arms, log.contexts.shape[1])
-        if log.model != "per-arm" or (bound.arms, wanted) != shape:
+        if log.model != "per-arm" or (bound.arms_of_context, wanted) != shape:
             raise BadInput(
                 f"Expected arms={shape[0]} and dim={shape[1]} for this log, of the model per-arm, got "
-                f"arms={bound.arms} and dim={wanted} for the model {log.model}."
+                f"arms={bound.arms_of_context} and dim={wanted} for the model {log.model}."
             )
         return bound
     if wanted != log.dim:

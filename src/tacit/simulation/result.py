@@ -77,7 +77,7 @@ class Result:
     @property
     def world(self) -> Environment:
         """The environment as the policy met it."""
-        return self.environment if self.config.arms is None else self.environment.by_context
+        return self.environment if self.config.arms_of_context is None else self.environment.by_context
 
     @property
     def notes(self) -> tuple[str, ...]:
