@@ -18,6 +18,7 @@ import numpy as np
 from tacit._kernel import implements, kernel, verb
 from tacit._types import Floats
 from tacit._validate import flag, real, whole
+from tacit.core.round import LARGEST
 from tacit.errors import BadInput
 from tacit.noise import fill_normals
 from tacit.pairs import added_one, nearest
@@ -82,8 +83,11 @@ class Preparation:
             middle, stretch = np.zeros(dim), np.ones(dim)
         else:
             low, high = self._side("low", dim), self._side("high", dim)
-            if not np.all(high - low > _TINY):
-                raise BadInput("Expected low < high for every feature. Leave out a feature that never changes.")
+            if not np.all((low < high) & (high - low >= 1e-100) & (np.maximum(abs(low), abs(high)) <= LARGEST)):
+                raise BadInput(
+                    "Expected low < high for every feature, within 1e100 and at least 1e-100 apart. Leave out a "
+                    "feature that never changes."
+                )
             middle, stretch = (low + high) / 2, 2 / (high - low)
         return Steps(
             middle=middle,
@@ -116,8 +120,8 @@ class Preparation:
         return "Contexts are " + (", ".join(said) if said else "taken as they come, clipped to the bound") + "."
 
 
-#: Contexts that are no longer than this are left as they are.
-_TINY = 1e-150
+#: Whole numbers of a sum, and of it with its noise, stay below this, and below twice this: doubles are exact there.
+_LARGEST = 2.0**52
 
 #: Nothing is done to a context but clipping it to its bound.
 PLAIN = Preparation(normalise=False, constant=0.0, centre_rounds=0)
@@ -184,17 +188,21 @@ def prepare(steps: Steps, x: Floats, centre: Floats, learning: bool, out: Floats
 @kernel
 def scale_to(steps: Steps, length: float, dim: int, out: Floats) -> bool:
     """Bring the first `dim` numbers to this length, or within it; returns whether something was clipped."""
+    largest = 0.0
+    for i in range(dim):
+        largest = max(largest, abs(out[i]))
+    if not largest > 0.0:
+        return False
+    # In units of the largest: squares of numbers below 1e-154 would lose their digits, and rows come out too long.
     total = 0.0
     for i in range(dim):
-        total += out[i] * out[i]
+        total += (out[i] / largest) ** 2
     norm = math.sqrt(total)
-    # Squares of numbers as small as this are rounded so much that what is brought to L could be far longer.
-    if not norm > _TINY or (steps.normalise == 0.0 and norm <= length):
+    if steps.normalise == 0.0 and largest * norm <= length:
         return False
-    shrink = length / norm
     for i in range(dim):
-        out[i] *= shrink
-    return steps.normalise == 0.0 and shrink * (1.0 + 1e-9) < 1.0
+        out[i] = out[i] / largest * (length / norm)
+    return steps.normalise == 0.0 and length * (1.0 + 1e-9) < largest * norm
 
 
 # The centre -----------------------------------------------------------------------------------------------------------
@@ -218,6 +226,16 @@ class LatticeCentre(NamedTuple):
 
     rounds: int  # n₀
     step: float  # h
+
+
+def lattice_centre(rounds: int, step: float, length: float) -> LatticeCentre:
+    """The centre of so many contexts of at most this length, in steps: refused where their sum would not be exact."""
+    if rounds * (length / step + 1) >= _LARGEST:
+        raise BadInput(
+            f"Expected fewer than {int(_LARGEST * step / length):,} centre_rounds for this promise, got {rounds:,}: "
+            "their sum in whole steps is more than a double holds."
+        )
+    return LatticeCentre(rounds, step)
 
 
 @verb

@@ -116,8 +116,8 @@ class Discounted(Releases):
             )
         if config.prior is not None:
             raise BadInput(
-                'Expected no prior with releases="discounted", got one: what is discounted would be taken for private. '
-                'Use releases="geometric".'
+                'Expected no prior with releases="discounted", got one: it would be forgotten as rows are. Use '
+                'releases="geometric".'
             )
 
     def notes(self, dim: int) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tacit.errors import BadInput, PrivacyRefusal, UnknownEvent
 from tacit.privacy import (
+    DiscountedEvent,
+    EitherEvent,
     Event,
     ExactRelease,
     GaussianEvent,
@@ -34,6 +36,10 @@ FAMILIES: dict[str, Callable[[float, float, int], Event]] = {
     "toeplitz": lambda scale, sensitivity, count: ToeplitzEvent(scale, sensitivity, count, EIGHT_BUFFERS, "one"),
     "geometric": lambda scale, sensitivity, count: ToeplitzEvent(scale, sensitivity, count, EIGHT_BUFFERS, "many"),
     "root toeplitz": lambda scale, sensitivity, count: RootToeplitzEvent(scale, sensitivity, count),
+    "discounted": lambda scale, sensitivity, count: DiscountedEvent(scale, sensitivity, count, 0.9),
+    "either": lambda scale, sensitivity, count: EitherEvent(
+        (GaussianEvent(scale, 2 * sensitivity), DiscountedEvent(scale, sensitivity, count, 0.9))
+    ),
     "segments": lambda scale, sensitivity, _: SegmentsEvent(scale, sensitivity),
     "gaussian": lambda scale, sensitivity, _: GaussianEvent(scale, sensitivity),
     "together": lambda scale, sensitivity, count: Together(

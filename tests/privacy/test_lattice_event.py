@@ -11,6 +11,7 @@ import pytest
 
 from tacit.errors import BadInput, UnknownEvent
 from tacit.privacy import (
+    DiscountedEvent,
     ExponentialEvent,
     GaussianEvent,
     LaplaceEvent,
@@ -30,7 +31,14 @@ from tacit.privacy.toeplitz import EIGHT_BUFFERS
 
 TREE = TreeEvent(300.0, 2.0, 17)
 ROWS = ToeplitzEvent(300.0, 2.0, 128, EIGHT_BUFFERS, "many")
-EVENTS = [TREE, ROWS, SegmentsEvent(300.0, 2.0), GaussianEvent(300.0, 2.0), RootToeplitzEvent(300.0, 2.0, 72)]
+EVENTS = [
+    TREE,
+    ROWS,
+    SegmentsEvent(300.0, 2.0),
+    GaussianEvent(300.0, 2.0),
+    RootToeplitzEvent(300.0, 2.0, 72),
+    DiscountedEvent(300.0, 2.0, 60, 0.9),
+]
 
 
 def on_lattice(event, step=1.0, coordinates=20, rounding=0.51):
@@ -135,8 +143,8 @@ def test_the_smoothing_costs_nothing_that_could_be_seen():
 def test_a_lattice_costs_its_rounding_and_little_else(event):
     unrounded, rounded = price(on_lattice(event, rounding=0.0)), price(on_lattice(event))
     assert price(event) < unrounded < price(event) * (1 + 1e-4)
-    held = {"tree": 34, "toeplitz": 128, "segments": 2, "gaussian": 1, "root-toeplitz": 72}[event.kind]
-    assert rounded - unrounded == pytest.approx(1.02 * math.sqrt(held * 20) / 300, rel=1e-4)
+    held = {"tree": 34, "toeplitz": 128, "segments": 2, "gaussian": 1, "root-toeplitz": 72, "discounted": 60}
+    assert rounded - unrounded == pytest.approx(1.02 * math.sqrt(held[event.kind] * 20) / 300, rel=1e-4)
     finer = on_lattice(event, step=1e-6)
     assert price(finer) == pytest.approx(price(event), rel=1e-4)
 

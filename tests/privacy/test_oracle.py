@@ -23,6 +23,8 @@ from scipy.stats import binom, norm
 from tacit.errors import UnknownEvent
 from tacit.privacy import (
     BinomialSumEvent,
+    DiscountedEvent,
+    EitherEvent,
     Event,
     ExactRelease,
     ExponentialEvent,
@@ -217,6 +219,7 @@ def column_shifts(column: Sequence[float], rows: int, *, together: bool = False)
 
 TWO_BUFFERS = Design(poles=(0.01, 0.3), zeros=(0.08, 0.7))
 BUFFERED = series([1 - gap for gap in TWO_BUFFERS.zeros], [1 - gap for gap in TWO_BUFFERS.poles], 7)
+FORGETTING = [0.8**place for place in range(5)]
 ROOT = [math.comb(2 * place, place) / 4**place for place in range(5)]
 
 
@@ -268,6 +271,31 @@ CASES = {
         PersonEvent(RootToeplitzEvent(4.0, 1.0, 5), 2),
         gaussians(*times(1 / 4, column_shifts(ROOT, 2, together=True))),
     ),
+    "discounted": Case(DiscountedEvent(2.0, 1.0, 5, 0.8), gaussians(*times(1 / 2, column_shifts(FORGETTING, 1)))),
+    "discounted, rows in one segment": Case(
+        PersonEvent(DiscountedEvent(4.0, 1.0, 5, 0.8), 2),
+        gaussians(*times(1 / 4, column_shifts(FORGETTING, 2, together=True))),
+    ),
+    "discounted, rows apart": Case(
+        PersonEvent(DiscountedEvent(4.0, 1.0, 5, 0.8), 3, True), gaussians(*times(1 / 4, column_shifts(FORGETTING, 3)))
+    ),
+    "either": Case(
+        EitherEvent((GaussianEvent(4.0, 1.0), DiscountedEvent(2.0, 1.0, 5, 0.8))),
+        gaussians(*times(1 / 2, column_shifts(FORGETTING, 1))),
+    ),
+    # A row that leaves one and enters the other moves both by 1/√2.
+    "either, a row that changes sides": Case(
+        EitherEvent((GaussianEvent(2.0, 1.5), GaussianEvent(2.0, 1.5))), gaussians(0.75 / 2**0.5, 0.75 / 2**0.5)
+    ),
+    "either, a person": Case(
+        PersonEvent(EitherEvent((GaussianEvent(16.0, 2.0), DiscountedEvent(8.0, 1.0, 5, 0.8))), 3),
+        gaussians(*times(3 / 8, column_shifts(FORGETTING, 1))),
+    ),
+    "either, a person's rows apart": Case(
+        PersonEvent(EitherEvent((GaussianEvent(8.0, 2.0), DiscountedEvent(8.0, 1.0, 5, 0.8))), 3, True),
+        gaussians(0.25, *times(1 / 8, column_shifts(FORGETTING, 2))),
+        None,  # a bound: three rows are counted in the sums beside the one in the other
+    ),
     "reports": Case(ReportEvent(2.0, 1.0, 4), gaussians(*[0.5] * 4)),
     "reports, a person": Case(PersonEvent(ReportEvent(2.0, 1.0, 2), 3), gaussians(*[0.5] * 6)),
     "together": Case(
@@ -287,6 +315,19 @@ CASES = {
     ),
     "lattice of a tree": Case(
         LatticeEvent(TreeEvent(128.0, 64.0, 2), 1.0, 1, 0.0), discrete_gaussians(128.0, 64, 64), 0.002
+    ),
+    "lattice of discounted sums": Case(
+        LatticeEvent(DiscountedEvent(128.0, 64.0, 3, 0.5), 1.0, 1, 0.0), discrete_gaussians(128.0, 64, 32, 16), 0.002
+    ),
+    "lattice of either": Case(
+        EitherEvent(
+            (
+                LatticeEvent(GaussianEvent(256.0, 128.0), 2.0, 1, 0.0),
+                LatticeEvent(DiscountedEvent(128.0, 64.0, 3, 0.5), 1.0, 1, 0.0),
+            )
+        ),
+        discrete_gaussians(128.0, 64, 32, 16),
+        0.002,
     ),
     "lattice, a person": Case(
         PersonEvent(LatticeEvent(SegmentsEvent(128.0, 64.0), 1.0, 1, 0.0), 2), discrete_gaussians(128.0, 128), 0.002
@@ -388,6 +429,9 @@ SLIPS = {
     "a person's rows counted once": (CASES["tree, five rows"], PersonEvent(TreeEvent(8.0, 1.0, 3), 4)),
     "a design for fewer releases": (CASES["toeplitz"], ToeplitzEvent(2.0, 1.0, 6, TWO_BUFFERS, "one")),
     "noise one part in a hundred larger": (CASES["reports"], ReportEvent(2.02, 1.0, 4)),
+    "sums that forget sooner": (CASES["discounted"], DiscountedEvent(2.0, 1.0, 5, 0.78)),
+    "a release of discounted sums that is not counted": (CASES["discounted"], DiscountedEvent(2.0, 1.0, 4, 0.8)),
+    "the cheaper of either": (CASES["either"], EitherEvent((GaussianEvent(4.0, 1.0), GaussianEvent(4.0, 2.0)))),
     "a copy that is not counted": (CASES["forked"], ForkedEvent(TreeEvent(4.0, 1.0, 3), 2)),
     "a draw that is not counted": (CASES["draws, two"], ExponentialEvent(0.5)),
     "rounding left out": (CASES["lattice, rounded"], LatticeEvent(GaussianEvent(128.0, 127.0), 1.0, 3, 0.0)),

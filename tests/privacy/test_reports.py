@@ -12,6 +12,8 @@ from tacit.errors import BadInput, UnknownEvent
 from tacit.privacy import (
     BinomialSumEvent,
     Card,
+    DiscountedEvent,
+    EitherEvent,
     Event,
     ExponentialEvent,
     ForkedEvent,
@@ -54,6 +56,8 @@ ALL = [
     LaplaceEvent(3.0, 2.0),
     LatticeEvent(RootToeplitzEvent(3.0, 2.0, 72), step=0.01, coordinates=9, rounding=0.51),
     RootToeplitzEvent(3.0, 2.0, 72),
+    DiscountedEvent(3.0, 2.0, 72, 0.9),
+    EitherEvent((REPORT, DiscountedEvent(3.0, 2.0, 72, 0.9))),
     WishartTreeEvent(degrees=10**6, sensitivity=2.0, nodes=11, promise_epsilon=1.0, promise_delta=0.1),
 ]
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import tacit
 from tacit.errors import BadInput
 from tacit.privacy import GaussianEvent, gdp, price
 from tacit.privacy.sensitivity import gram_sensitivity, private_radius, report_sensitivity
@@ -75,6 +76,89 @@ def test_single_variance_on_the_diagonal_is_the_root_two_trap():
     sigma = 1 / gdp.mu_for(1.0, 1e-5)
     assert gdp.epsilon_at(price(GaussianEvent(sigma, trapped)), 1e-5) > 1.4
     assert gdp.epsilon_at(price(GaussianEvent(sigma, honest)), 1e-5) <= 1.0 + 1e-12
+
+
+# Rows of any weight, in sums that are kept apart by arm: counters/sensitivity.md --------------------------------------
+
+
+def image(arm: int, z: np.ndarray, y: float, scale: float, arms: int = 2) -> np.ndarray:
+    """What a row adds to the sums of all arms, in the unit of symmetric noise."""
+    found = np.zeros((arms, len(z) ** 2 + len(z)))
+    found[arm] = np.append(np.outer(z, z).ravel() / math.sqrt(2), scale * y * z)
+    return found.ravel()
+
+
+def configured(weight: float, length: float = 1.0, reach: float = 0.5) -> tacit.JointLinUCB:
+    return tacit.JointLinUCB(
+        arms=2, dim=3, epsilon=1.0, delta=1e-6, reward_weight=weight, action_norm=length, reward_high=2 * reach
+    )
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0])
+@pytest.mark.parametrize(("length", "reach"), [(1.0, 0.5), (2.0, 3.0)])
+def test_no_two_rows_of_any_arms_lie_further_apart_than_the_sensitivity(
+    weight: float, length: float, reach: float
+) -> None:
+    config, rng = configured(weight, length, reach), np.random.default_rng(3)
+    assert config.sensitivity == pytest.approx(
+        length**2 * math.sqrt(max(1 + weight + weight**2 / 4, 0) if weight <= 2 else 2 * weight)
+    )
+    worst = {True: 0.0, False: 0.0}
+    for _ in range(4000):
+        # Two rows at a random angle, most of them as long as they may be; rewards at the ends or within.
+        angle, sizes = rng.uniform(0, math.pi), length * np.where(rng.random(2) < 0.7, 1.0, rng.random(2))
+        one, two = np.array([1.0, 0, 0]) * sizes[0], np.array([math.cos(angle), math.sin(angle), 0]) * sizes[1]
+        rewards = reach * np.where(rng.random(2) < 0.7, rng.choice([-1.0, 1.0], 2), rng.uniform(-1, 1, 2))
+        arms = rng.integers(2, size=2)
+        apart = image(arms[0], one, rewards[0], config.reward_scale) - image(
+            arms[1], two, rewards[1], config.reward_scale
+        )
+        same = bool(arms[0] == arms[1])
+        worst[same] = max(worst[same], float(np.linalg.norm(apart)))
+    assert max(worst.values()) <= config.sensitivity * (1 + 1e-12)
+    assert worst[True] > 0.97 * config.sensitivity
+    assert worst[False] == pytest.approx(length**2 * math.sqrt(1 + weight), rel=0.05)
+    assert worst[False] <= length**2 * math.sqrt(1 + weight) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.0, 2.0, 3.0])
+def test_one_arm_opposite_rewards_and_cosine_half_q_attain_it(weight: float) -> None:
+    config = configured(weight)
+    cosine = min(1.0, weight / 2)
+    one, two = np.array([1.0, 0, 0]), np.array([cosine, math.sqrt(1 - cosine**2), 0])
+    apart = image(0, one, 0.5, config.reward_scale) - image(0, two, -0.5, config.reward_scale)
+    assert np.linalg.norm(apart) == pytest.approx(config.sensitivity, rel=1e-12)
+    # What two arms weigh is less: noise for them alone would not do.
+    assert math.sqrt(1 + weight) < 0.995 * config.sensitivity
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.0, 2.0, 3.0])
+def test_a_row_that_only_comes_or_goes_weighs_at_most_one_by_root_two_of_it(weight: float) -> None:
+    config = configured(weight)
+    alone = np.linalg.norm(image(0, np.array([1.0, 0, 0]), 0.5, config.reward_scale))
+    assert alone == pytest.approx(math.sqrt((1 + weight) / 2))
+    assert alone <= config.sensitivity / math.sqrt(2) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0, 2.0, 3.0])
+def test_rows_that_come_at_other_times_and_of_other_arms_weigh_no_more(weight: float) -> None:
+    """One row, and three rows of one person, in discounted sums, also where rewards weigh more than contexts."""
+    config, rng, releases = configured(weight), np.random.default_rng(4), 6
+    encoder = np.array([[0.8 ** (k - j) if k >= j else 0.0 for j in range(releases)] for k in range(releases)])
+    longest = np.linalg.norm(encoder, axis=0).max()
+
+    def rows(count: int, reward: float) -> np.ndarray:
+        found = np.zeros((releases, 2 * 12))
+        for _ in range(count):
+            z = np.append(rng.standard_normal(2), 0.0)
+            row = image(int(rng.integers(2)), z / np.linalg.norm(z), reward, config.reward_scale)
+            found += np.multiply.outer(encoder[:, rng.integers(releases)], row)
+        return found
+
+    for count in (1, 3):
+        for _ in range(1500):
+            apart = rows(count, 0.5) - rows(int(rng.integers(count + 1)), -0.5)
+            assert np.linalg.norm(apart) <= count * longest * config.sensitivity * (1 + 1e-12)
 
 
 def test_gram_and_vector_released_side_by_side_have_sensitivity_root_four_and_a_half():

@@ -145,6 +145,15 @@ class Policy(Asked, Settings, ABC):
         """The same configuration for this list of actions, where it has none of its own yet."""
         return self
 
+    def for_rounds(self, rounds: int) -> Self:
+        """The same configuration for a run of so many rounds, whose number is known beforehand: itself, unless a policy
+        has something to gain from knowing it and was not told. Simulations ask for it before the first round; asking
+        twice changes nothing. Who serves people asks for it by hand, if at all.
+
+        A policy that cannot be made without a horizon has one already: `tacit.simulation.configured` fills it in.
+        """
+        return self
+
     def start(
         self, *, seed: int | None = None, sampler: str | None = None, closes_after_decisions: int | None = None
     ) -> Learner:

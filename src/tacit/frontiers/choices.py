@@ -49,7 +49,7 @@ def choices_after(
         for start in range(at, most, log.block_size):
             rows = np.arange(start, min(start + log.block_size, most))
             for row, x in zip(rows.tolist(), log.taken(rows, log.actions[rows]), strict=True):
-                teach(learner, x, int(log.actions[row]), float(log.rewards[row]), log.person(row))
+                teach(learner, log, row, x)
             step(len(rows))
         at = max(at, most)
         views.append(learner.view)

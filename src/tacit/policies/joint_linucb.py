@@ -60,7 +60,7 @@ from tacit.policies import by_arm
 from tacit.policies._options import REACH, check_interval, check_prior, failure_or_default, width_multiplier, width_word
 from tacit.policies.by_arm import ByArm, by_arm_vault
 from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
-from tacit.preparation import Centre, LatticeCentre, NoCentre, Preparation
+from tacit.preparation import Centre, NoCentre, Preparation, lattice_centre
 from tacit.privacy.accountant import price, theorem_for
 from tacit.privacy.calibrate import Promise, calibrate
 from tacit.privacy.event import (
@@ -204,6 +204,8 @@ class JointLinUCB(Policy):
         unfold(self, "calibration", _CALIBRATIONS)
         self.released.check(self)
         self.calibrated_by.check(self)
+        if self.arms is not None:
+            self._check_arms()
 
     @classmethod
     def examples(cls, dim: int) -> tuple[JointLinUCB, ...]:
@@ -400,7 +402,8 @@ class JointLinUCB(Policy):
                 counter.on_lattice(lattice_of(self.block, laid.step, known), schedule),
                 np.zeros((2, self.size)),
             )
-            centre = LatticeCentre(self.centre_rounds, self._centre_scale(event_at(scale)) * laid.step / scale)
+            step = self._centre_scale(event_at(scale)) * laid.step / scale
+            centre = lattice_centre(self.centre_rounds, step, self.action_norm)
         limit, hint = self.released.end(every, sampler == "secure")
         params = self._params(schedule, kernels, estimate, law, centre)
         return self._plan(
@@ -476,9 +479,9 @@ class JointLinUCB(Policy):
         return self.released.counter(self.centre_rounds + self.block, self.centre_rounds)
 
     def _usual_releases(self) -> str:
-        return (
-            "discounted" if self.width == "noise-aware" and self.window is None and self.prior is None else "geometric"
-        )
+        # Discounted sums forget actions that are no longer taken; contexts that change keep every arm in use.
+        plain = self.arms is None or self.width != "noise-aware" or self.window is not None
+        return "geometric" if plain else "discounted"
 
     def known_sums(self) -> Floats:
         """Packed sums of the prior's public rows; zeros without one."""
@@ -515,6 +518,20 @@ class JointLinUCB(Policy):
             estimate,
             self._exploration(law),
         )
+
+    def _check_arms(self) -> None:
+        """What does not go with arms."""
+        if self.prior is not None:
+            raise BadInput("Expected no prior with arms, got one: sums of public rows are of one parameter.")
+        if self.calibration == "published":
+            raise BadInput('Expected calibration="exact" with arms, got "published": the paper has one parameter.')
+        if self.strict and self.prepared != preparation.PLAIN:
+            raise BadInput('Expected preparation="none" with strict, got one that takes contexts of any length.')
+        if self.centre_rounds and self.counter().every_row:
+            raise BadInput(
+                f'Expected releases="discounted" or "geometric" with a centre, got releases="{self.releases}": a view '
+                "every round leaves no rounds for it. Give preparation=tacit.Preparation(centre_rounds=0)."
+            )
 
     def _settle_preparation(self) -> None:
         if self.arms is not None:

@@ -30,7 +30,7 @@ from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, first_view
 from tacit.explorations import Optimism
 from tacit.policies import by_arm
-from tacit.policies._options import REACH, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies._options import REACH_WITHOUT_NOISE, check_prior, failure_or_default, width_multiplier, width_word
 from tacit.policies.linear import REPORTED, Bounds, Linear, count_row, linear_vault, no_bounds
 from tacit.preparation import Preparation, Steps
 from tacit.privacy.guarantee import Guarantee
@@ -151,7 +151,7 @@ class LinUCB(Policy):
                 floor=self.ridge,
                 regulariser=ridge,
                 repair=ridge,
-                bias=np.array([REACH * self.noise_level]),
+                bias=np.array([REACH_WITHOUT_NOISE * self.noise_level]),
             )
         return confidence_of(
             dim,

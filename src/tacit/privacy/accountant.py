@@ -282,20 +282,28 @@ def _(event: Together, rounds: int, one_per_segment: bool) -> float:
 
 @price.register
 def _(event: EitherEvent) -> float:
-    """μ = max(μ₁, μ₂). A row that stays in its release moves that one alone. One that leaves one and enters the other
-    moves both, by at most half and 1/√2 of what replacing it would: ¼μ₁² + ½μ₂² is below the larger of the two."""
-    return max(price(part) for part in event.events)
+    """μ = max(μ₁, μ₂): a row that stays in its release moves that one alone. One that leaves the one and enters the
+    other moves both, each by 1/√2 of its price at most: (μ₁² + μ₂²)/2 is no more than the larger square, but on a
+    lattice each is rounded in full, which may be the most of all. Proof: preparation.md."""
+    parts = event.events
+    return max(*map(price, parts), math.hypot(*(price(_one_sided(part)) for part in parts)))
 
 
 @price_for_person.register
 def _(event: EitherEvent, rounds: int, one_per_segment: bool) -> float:
-    """Of k rows a stay in the first, b in the second and c change sides: at most μ²((a + c/√2)² + (b + c/√2)²) with one
-    of the 1/√2 a half, which is convex in (a, b, c) and largest at a corner: k·max(μ₁, μ₂), where prices are k times
-    that of a row. Where they are not, which is with one row per segment, all k are counted in both."""
-    if not one_per_segment:
+    """k·μ, as no placement of k rows costs either release more than k times one row. With one row per segment the rows
+    of both are counted as if they were not the same k: one in the first, which is one segment, and k in the second."""
+    if rounds == 1 or not one_per_segment:
         return rounds * price(event)
     first, second = event.events
     return math.hypot(price(first), price_for_person(second, rounds, one_per_segment))
+
+
+def _one_sided(event: Any) -> Any:
+    """The release as a row sees it that only leaves it, or only enters."""
+    if isinstance(event, LatticeEvent):
+        return replace(event, event=_one_sided(event.event))
+    return replace(event, sensitivity=event.sensitivity / math.sqrt(2))
 
 
 @price.register

@@ -58,6 +58,8 @@ class Job:
         for name, low in (("rounds", 1), ("trials", 1), ("seed", 0)):
             object.__setattr__(self, name, whole(name, getattr(self, name), low=low))
         one_of("by", self.by, ("rounds", "episodes"))
+        if isinstance(self.config, Policy):  # anything else is refused later, in words
+            object.__setattr__(self, "config", self.config.for_rounds(self.rounds))
 
     @property
     def name(self) -> str:

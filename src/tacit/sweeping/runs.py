@@ -20,10 +20,10 @@ from tacit.errors import BadInput
 from tacit.policies.catalogue import policy
 from tacit.privacy.guarantee import Guarantee
 from tacit.simulation import Job
+from tacit.simulation.configured import configured
 from tacit.simulation.prediction_job import PredictionJob
 from tacit.simulation.predictions import default_ways
 from tacit.simulation.store import AnyJob, key
-from tacit.simulation.told import told
 from tacit.sweeping.spec import Budget, Entry, Spec, at
 
 
@@ -124,9 +124,8 @@ def _seeded(spec: Spec, entry: Entry, budget: Budget | None, place: Entry, world
         options.update(_promised(kind, options, budget))
     if world.slug not in FUNCTION_CATALOGUE:
         options = {**world.shape(kind, options), **options}
-    options = told(kind, options, spec.rounds)
-    _refuse_missing(kind, options)
-    config = kind(**options)
+    _refuse_missing(kind, {"horizon": None, **options})
+    config = configured(kind, options, spec.rounds)
     label = entry.label if budget is None else f"{entry.label} {budget.text}"
     settings, facts = config.options(), world.options()
     if "data" in place.options:

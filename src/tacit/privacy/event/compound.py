@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from tacit._validate import whole
 from tacit.errors import BadInput
 from tacit.privacy.event.fact import Event, counted
+from tacit.privacy.event.lattice import LatticeEvent
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,10 @@ class Together(Event):
 
 @dataclass(frozen=True)
 class EitherEvent(Event):
-    """Several releases of sums under Gaussian noise, of which a row is in one: in which is a matter of when it came.
+    """Two releases of sums, of which a row is in one: in which is a matter of when it came. The first is one release.
 
-    A row may come at another time than the one it replaces; it then leaves one release and enters another. Whoever
-    records this event vouches that leaving or entering each of them moves it by at most 1/√2 of what a replaced row
-    does, and one of them by at most half.
+    A row may come at another time than the one it replaces; it then leaves one release and enters the other. Whoever
+    records this event vouches that leaving or entering moves either by at most 1/√2 of what a replaced row does.
     """
 
     kind: ClassVar[str] = "either"
@@ -49,6 +49,13 @@ class EitherEvent(Event):
         events = tuple(self.events)
         if len(events) != 2 or not all(isinstance(event, Event) for event in events):
             raise BadInput("Expected two events, got others. Use Together for releases that share rows.")
+        for event in events:
+            inner = event.event if isinstance(event, LatticeEvent) else event
+            if not hasattr(inner, "sensitivity"):
+                raise BadInput(
+                    f"Expected events of sums with a sensitivity, got {type(inner).__name__}. Wrap the EitherEvent in "
+                    "what is about several rows or several learners."
+                )
         object.__setattr__(self, "events", events)
 
     def describe(self) -> str:
