@@ -9,6 +9,7 @@ from typing import Any
 from tacit.privacy.event import (
     BinomialSumEvent,
     DiscountedEvent,
+    EitherEvent,
     Event,
     ExactRelease,
     ExponentialEvent,
@@ -118,7 +119,7 @@ def mechanism_names(events: Iterable[Event]) -> tuple[str, ...]:
     """What adds the noise, by name, each once; an event made of others is named by those."""
     found: list[str] = []
     for event in events:
-        if isinstance(event, Together):
+        if isinstance(event, Together | EitherEvent):
             found += mechanism_names(event.events)
         elif isinstance(event, PersonEvent | ForkedEvent):
             found += mechanism_names([event.event])
