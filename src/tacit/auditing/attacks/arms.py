@@ -22,6 +22,7 @@ from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
 from tacit.core.round import ROWS
 from tacit.counters.counter import AtTimes
+from tacit.counters.discounted import DiscountedCounter
 from tacit.estimators.ridge import fit
 from tacit.policies.joint_linucb import JointLinUCB
 
@@ -106,7 +107,7 @@ def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
             spoiled(factors=np.append(np.ones(head), own_block)),
         ),
     ]
-    if (1 / two_arms - 1) * mu > _PLAIN:
+    if (_shown(config) / two_arms - 1) * mu > _PLAIN:
         found.append(
             Twin(
                 "sensitivity of two arms",
@@ -200,12 +201,28 @@ def _stage(config: JointLinUCB, plan: Plan, most: int) -> _Stage:
     been drawn or shown before, and all who came before came with rows that add nothing."""
     centre, schedule = config.centre_rounds, plan.params.schedule
     if isinstance(schedule, AtTimes):
-        times = schedule.times[:most]
+        times = schedule.times[: min(most, _telling(config))]
     else:
         times = centre + 1 + np.arange(min(most, schedule.horizon - 1 - centre), dtype=np.int64)
     times = times[times <= (plan.limit or times[-1])]
     skipped = centre - 1 if centre else int(times[0]) - min(config.person_rounds or 1, int(times[0]))
     return _Stage(begun(plan, skipped), times - 1 - skipped, 1 if centre else 0, int(times[-1]) - skipped)
+
+
+def _telling(config: JointLinUCB) -> int:
+    """How many releases say something of a row: of discounted sums, until a fiftieth of its square is left."""
+    counter = config.counter()
+    if not isinstance(counter, DiscountedCounter):
+        return _MOST
+    return min(_MOST, math.ceil(math.log(0.02) / (2 * math.log(counter.keep))))
+
+
+def _shown(config: JointLinUCB) -> float:
+    """The share of μ that can be seen in them: of correlated noise about so much."""
+    counter = config.counter()
+    if not isinstance(counter, DiscountedCounter):
+        return 0.9
+    return math.sqrt(1 - counter.keep ** (2 * _telling(config)))
 
 
 def begun(plan: Plan, skipped: int) -> Plan:
