@@ -1,8 +1,7 @@
-"""One way to play any policy: those that are shown actions every round, those whose arms share a context, and those that
-have a fixed list.
+"""One way to play any policy: those that are shown actions, those whose arms share a context, those that have a list.
 
-Tests make sets of actions, of shape (K, dim). Where arms share a context it is the first of them; a row of such a policy
-may have the number of an arm behind it, and is of arm 0 otherwise.
+Tests make sets of actions, of shape (K, dim). Where arms share a context it is the first of them; a row of such a
+policy may have the number of an arm behind it, and is of arm 0 otherwise.
 """
 
 from __future__ import annotations
@@ -65,9 +64,9 @@ def ask(learner: Learner, actions: Any) -> int:
 def decide(learner: Learner, actions: Any, **who: Any) -> Any:
     """The same, with the books kept by the learner."""
     config = learner.config
-    return (
-        learner.decide(**who) if config.fixed_actions is not None else learner.decide(offered(config, actions), **who)
-    )
+    if config.fixed_actions is not None:
+        return learner.decide(**who)
+    return learner.decide(offered(config, actions), **who)
 
 
 def taken(learner: Learner, actions: Any, arm: int) -> Any:
