@@ -199,7 +199,7 @@ def test_the_sampler_takes_the_best_arm_of_its_draw(dim, arms):
     """θ = θ̃ + (β/√d)·Wᵀz with z from the source: recomputed from a second stream of the same seed."""
     view, room, source, twin = fitted(dim), filled_slate(dim, arms), stream(18), stream(18)
     for _ in range(20):
-        arm = sampled_arm(Thompson(), view, room, source)
+        arm = sampled_arm(Thompson(edge=math.sqrt(dim)), view, room, source)
         z = np.empty(dim)
         fill_normals(twin, z)
         theta = view.theta + view.width[0] / math.sqrt(dim) * view.whiten.T @ z
@@ -212,7 +212,7 @@ def sampled_thetas(view, dim, count):
     room, source, thetas = slate(dim, dim), stream(19), np.empty((count, dim))
     room.columns[:] = np.eye(dim)
     for row in thetas:
-        arm = sampled_arm(Thompson(), view, room, source)
+        arm = sampled_arm(Thompson(edge=math.sqrt(dim)), view, room, source)
         row[:] = room.scores
         assert arm == row.argmax()
     return thetas
