@@ -219,7 +219,8 @@ def _behind(config: Any, attack: Attack, sampler: str) -> Live | None:
     if config.arms is not None:
         # What a counter publishes is not shown by itself: a learner shows what is made of it.
         attack = arms.viewed(config, sampler)
-        played = attack.sampler
+        shown: Any = attack.sampler
+        played = shown
     return Live(attack, "learner", _START + _rounds(attack), _Learns(config, played, sampler), seeded)
 
 
