@@ -10,9 +10,8 @@ PEERS  := .venv-peers
 .PHONY: demo test test-long mutants lint bench bench-peers bench-serve docs format constraints clean
 
 demo: $(PLAIN)
-	$(BIN)/tacit frontier joint-linucb --environment table --data digits --projection 4 --measure reward \
-	  --width 0.1 --against linucb:width=0.1 --epsilons 3,30,300 \
-	  --rounds 20000 --trials 3 --seed 2 --report demo/digits
+	$(BIN)/tacit frontier joint-linucb --environment table --data digits --measure reward \
+	  --epsilons 0.3,1,3,10 --rounds 20000 --trials 3 --seed 2 --report demo/digits
 	@echo
 	$(BIN)/tacit frontier joint-linucb local-linucb --environment sphere --dim 5 --gap 0.1 \
 	  --epsilons 0.3,1,3,10,30 --rounds 20000 --trials 5 --seed 1 --report demo/sphere

@@ -13,10 +13,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 #: A Python block, and the block of output right below it if there is one.
 EXAMPLE = re.compile(r"^```python\n(?P<code>.*?)^```\n(?P<shown>\n```\n(?P<output>.*?)^```\n)?", re.S | re.M)
+
+#: Says on top of a page which package its examples read data from.
+NEEDS = re.compile(r"^<!-- examples need (\w+) -->$", re.M)
 
 # Blocks of one page go on from each other, as a reader would type them. Each is a file of its own, since code that is
 # compiled wants to know where it stands.
@@ -49,6 +53,12 @@ def run_examples(pages: Iterable[Path], folder: Path) -> dict[Path, list[str]]:
     for script, page in scripts.items():
         found[page].append(outputs[script])
     return found
+
+
+def missing(page: Path) -> str | None:
+    """The package that a page needs and that is not installed, if there is one."""
+    needed = NEEDS.search(page.read_text("utf-8"))
+    return needed[1] if needed and find_spec(needed[1]) is None else None
 
 
 def with_outputs(text: str, outputs: list[str]) -> str:

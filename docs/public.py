@@ -205,6 +205,8 @@ def _said(examples: list[tuple[Any, Any, Any]]) -> Iterator[str]:
     """When views of a policy change, when rows are learned, and what devices send."""
     for _, plan, _ in examples:
         yield f"a new view: {SCHEDULES[type(getattr(plan.params, 'schedule', plan.params)).__name__]}"
+    if any(getattr(config, "centre_rounds", 0) for config, _, _ in examples):
+        yield "the centre: once, after the first rounds that the plan says, which are in no other release"
     for config, _, _ in examples:
         yield _LATE[config.rows_may_come_late]
     for _, plan, _ in examples:

@@ -1,4 +1,8 @@
-"""One way to play any policy: those that are shown actions every round, and those that have a fixed list of them."""
+"""One way to play any policy: those that are shown actions, those whose arms share a context, those that have a list.
+
+Tests make sets of actions, of shape (K, dim). Where arms share a context it is the first of them; a row of such a
+policy may have the number of an arm behind it, and is of arm 0 otherwise.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tacit.core.arms import offer
 from tacit.core.learner import Learner
 from tacit.core.policy import Policy
-from tacit.environments import Environment, LinearActions, Sphere
+from tacit.core.slate import ArmsSlate
+from tacit.environments import Environment, LinearActions, SharedContext, Sphere
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,32 +33,66 @@ class Listed(LinearActions):
 def world_for(config: Policy) -> Environment:
     """A world this policy can play in."""
     rows = config.fixed_actions
-    if rows is None:
-        return Sphere(dim=config.dim, gap=0.1)  # type: ignore[attr-defined]
-    return Listed(dim=rows.shape[1], arms=len(rows), rows=tuple(map(tuple, rows.tolist())))
+    if rows is not None:
+        return Listed(dim=rows.shape[1], arms=len(rows), rows=tuple(map(tuple, rows.tolist())))
+    if config.arms_of_context is not None:
+        return SharedContext(arms=config.arms_of_context, context_dim=config.dim, relevant=1)
+    return Sphere(dim=config.dim, gap=0.1)
+
+
+def shown(slate: Any) -> np.ndarray:
+    """The actions that a world has laid out."""
+    return slate.context[None].copy() if isinstance(slate, ArmsSlate) else slate.columns.T.copy()
+
+
+def offered(config: Policy, actions: Any) -> Any:
+    """What `choose` takes for these actions; with many sets of them, `choose_many`."""
+    return actions if config.arms_of_context is None else np.asarray(actions)[..., 0, : config.dim]
+
+
+def laid_out(config: Policy, actions: Any) -> np.ndarray:
+    """The same for who calls the verbs: rows for a slate."""
+    return np.asarray(actions) if config.arms_of_context is None else offer(config, offered(config, actions))
 
 
 def ask(learner: Learner, actions: Any) -> int:
     """Which of these; or which of its own list."""
-    return learner.choose() if learner.config.fixed_actions is not None else learner.choose(actions)
+    config = learner.config
+    return learner.choose() if config.fixed_actions is not None else learner.choose(offered(config, actions))
 
 
 def decide(learner: Learner, actions: Any, **who: Any) -> Any:
     """The same, with the books kept by the learner."""
-    return learner.decide(**who) if learner.config.fixed_actions is not None else learner.decide(actions, **who)
+    config = learner.config
+    if config.fixed_actions is not None:
+        return learner.decide(**who)
+    return learner.decide(offered(config, actions), **who)
 
 
 def taken(learner: Learner, actions: Any, arm: int) -> Any:
-    """What `learn` is told was taken."""
-    return arm if learner.config.fixed_actions is not None else actions[arm]
+    """What `learn` is told was taken: an action, an arm, or a context and its arm."""
+    config = learner.config
+    if config.arms_of_context is not None:
+        return offered(config, actions), arm
+    return arm if config.fixed_actions is not None else actions[arm]
 
 
 def some_row(learner: Learner, x: Any) -> Any:
-    """This row; or the arm that is being played."""
-    return int(learner._session.view.arm[0]) if learner.config.fixed_actions is not None else x
+    """What `learn` is told of this row; or the arm that is being played."""
+    config = learner.config
+    if config.arms_of_context is not None:
+        return x[: config.dim], int(x[config.dim]) if len(x) > config.dim else 0
+    return int(learner._session.view.arm[0]) if config.fixed_actions is not None else x
+
+
+def tell(learner: Learner, what: Any, reward: Any, **who: Any) -> None:
+    """`learn`, of what `taken` or `some_row` says."""
+    learner.learn(*(what if isinstance(what, tuple) else (what,)), reward, **who)
 
 
 def row_of(config: Policy, view: Any, x: Any) -> Any:
     """The same for who calls the verbs: this row, or the action that is being played."""
+    if config.arms_of_context is not None and len(x) == config.dim:
+        return np.append(x, 0.0)
     rows = config.fixed_actions
     return x if rows is None else rows[view.arm[0]]

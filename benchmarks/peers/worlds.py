@@ -20,7 +20,7 @@ DIM, ARMS, GAP = 5, 25, 0.1
 #: By the names they have in the tables.
 WORLDS: dict[str, Environment] = {
     "sphere": Sphere(dim=DIM, arms=ARMS, gap=GAP),
-    "digits": Table(data="digits"),
+    "digits": Table(data="digits", projection=8),
 }
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tacit.auditing.run import audit
     from tacit.client.clients import AsyncClient, Client
     from tacit.client.device import DeviceClient
+    from tacit.core.arms import ArmsLearner
     from tacit.core.checkpoint import new_key, resume
     from tacit.core.decisions import Decision
     from tacit.core.device import Device
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from tacit.policies.randomised_response import RandomisedResponse
     from tacit.policies.shuffle_linucb import ShuffleLinUCB
     from tacit.policies.usca import USCA
+    from tacit.preparation import Preparation
     from tacit.privacy.calibrate import Promise
     from tacit.privacy.card import Card
     from tacit.privacy.guarantee import Guarantee
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AnytimeLinUCB": "tacit.policies.online",
+    "ArmsLearner": "tacit.core.arms",
     "AsyncClient": "tacit.client.clients",
     "Audit": "tacit.auditing",
     "Card": "tacit.privacy.card",
@@ -92,6 +95,7 @@ _HOMES = {
     "OnlineConfidence": "tacit.policies.online",
     "OnlineLinUCB": "tacit.policies.online",
     "Policy": "tacit.core.policy",
+    "Preparation": "tacit.preparation",
     "Prior": "tacit.estimators.prior",
     "PrivateFunction": "tacit.core.functions",
     "Promise": "tacit.privacy.calibrate",
@@ -134,6 +138,7 @@ __all__ = [
     "UCB1",
     "USCA",
     "AnytimeLinUCB",
+    "ArmsLearner",
     "AsyncClient",
     "Audit",
     "Card",
@@ -158,6 +163,7 @@ __all__ = [
     "OnlineConfidence",
     "OnlineLinUCB",
     "Policy",
+    "Preparation",
     "Prior",
     "PrivateFunction",
     "Promise",

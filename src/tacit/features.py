@@ -3,7 +3,8 @@
 A policy wants one vector per arm. Where the arms are always the same and only the person's context changes, the vectors
 are made here, in one of three ways:
 
-- `per_arm`: one parameter vector per arm ("disjoint" in Li et al. 2010); arms teach nothing about each other;
+- `per_arm`: one parameter vector per arm ("disjoint" in Li et al. 2010); arms teach nothing about each other.
+  Policies with `arms` have that model without copies and with far less noise: `JointLinUCB(arms=K, dim=p)`;
 - `shared`: one parameter per pair of a context feature and an arm feature; every row teaches about every arm;
 - `hybrid`: both side by side.
 

@@ -241,7 +241,7 @@ ERRORS = {
     ("run", "joint-linucb", "--epsilon", "0", "--delta", "0.1"): "Expected epsilon > 0, got epsilon=0.0",
     ("run", "joint-linucb", "--epsilon", "1", "--delta", "1"): "Expected 0 < delta < 1, got delta=1.0",
     ("run", "joint-linucb", "--epsilon", "one", "--delta", "0.1"): "Expected epsilon to be a number, got epsilon='one'",
-    ("run", "joint-linucb", *PROMISE, "--releases", "tree"): "Expected a horizon",
+    ("privacy", "joint-linucb", *PROMISE, "--releases", "tree"): "Expected a horizon",
     ("run", "joint-linucb", *PROMISE, "--releases", "tree", "--horizon", "10"): "Expected at most 10 rounds",
     ("run", "joint-linucb", *PROMISE, "--relaeses", "tree"): "Did you mean --releases",
     ("run", "joint-linucb", *PROMISE, "--strict", "perhaps"): "Expected strict to be true or false",

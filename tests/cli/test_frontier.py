@@ -52,6 +52,32 @@ def test_a_table_has_rewards_and_a_warning(capsys, tmp_path):
     assert rewards["context-blind"] < rewards["linucb"] < 1
 
 
+def test_a_table_as_it_comes_needs_no_cleaning(capsys, tmp_path):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"age": rng.uniform(0, 100, 300), "shop": 1, "city": rng.choice(["Oslo", "Voss"], 300)})
+    frame["bought"] = np.where(frame["age"] > 20, "tea", "milk")
+    frame.loc[::7, "age"] = np.nan
+    frame.loc[::11, "city"] = None
+    path = tmp_path / "people.csv"
+    frame.to_csv(path, index=False)
+    words = ["frontier", "joint-linucb", "--environment", "table", "--data", str(path), "--target", "bought"]
+    words += ["--low", "0", "--high", "100", "--rounds", "200", "--trials", "2", "--measure", "reward"]
+    words += ["--epsilons", "0.1", "--report", str(tmp_path / "page")]
+    assert main([*words, "--json", "--categories", "city=Oslo|Voss"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    lines = {one["label"]: one["value"] for one in facts["points"]}
+    assert lines["best single action"] == pytest.approx((frame["bought"] == "tea").mean())
+    assert facts["points"][0]["below_best_single"]
+    assert "show the most popular item" in facts["advice"][0]
+    page = (tmp_path / "page" / "report.html").read_text("utf-8")
+    for said in ("Left out, as the same value", "Missing values (", "best single action is always"):
+        assert said in page
+    assert main(words) == 2
+    assert "categories=('city=first|second',)" in capsys.readouterr().err
+    assert main([*words, "--categories", "city=Oslo|Voss", "--missing", "no"]) == 2
+    assert "Say missing=True" in capsys.readouterr().err
+
+
 def test_a_log_names_its_columns_as_for_replay(capsys, tmp_path):
     rng = np.random.default_rng(1)
     shown, did = rng.uniform(-1, 1, 400), rng.integers(0, 2, 400)

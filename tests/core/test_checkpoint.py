@@ -25,7 +25,7 @@ from tacit.counters.counter import AtTimes
 from tacit.errors import AlreadyClosed, BadCheckpoint, BadInput, CheckpointSpent, HorizonSpent, Moved, VaultSealed
 from tacit.policies.context_blind import ContextBlind
 from tacit.privacy.event import TreeEvent
-from tests.offers import ask, decide, taken
+from tests.offers import ask, decide, offered, taken, tell
 
 from .worlds import DIM, EXAMPLES, behaviour, config, contents, counts_people, name_of, sets
 
@@ -55,7 +55,7 @@ class Service:
             who = {"person": f"p{int(luck.integers(60))}"} if self.person else {}
             if luck.random() < 0.3:
                 arm = ask(learner, actions)
-                learner.learn(taken(learner, actions, arm), float(luck.uniform(-1, 1)), **who)
+                tell(learner, taken(learner, actions, arm), float(luck.uniform(-1, 1)), **who)
             else:
                 decision = decide(learner, actions, **who)
                 arm = decision.arm
@@ -69,7 +69,7 @@ class Service:
                     learner.reward(late, float(luck.uniform(-1, 1)))
         offers = self.luck.uniform(-0.5, 0.5, (20, 3, dim))
         if self.learner.config.fixed_actions is None:
-            self.arms.extend(self.learner.choose_many(offers).tolist())
+            self.arms.extend(self.learner.choose_many(offered(self.learner.config, offers)).tolist())
 
 
 @pytest.mark.parametrize("policy", EXAMPLES, ids=name_of)

@@ -7,6 +7,7 @@ import pytest
 
 import tacit
 from tacit.errors import BadInput, HorizonSpent
+from tests.offers import ask, offered, taken, tell
 
 from .worlds import DIM, EXAMPLES, behaviour, config, contents, counts_people, name_of, sets
 
@@ -15,8 +16,8 @@ def practised(policy, seed, rounds=60):
     """A learner with a view, if it comes early, and half-used noise."""
     learner = policy.start(seed=seed)
     for t, actions in enumerate(sets(rounds, 5, policy.dim, seed=1)):
-        arm = learner.choose(actions)
-        learner.learn(actions[arm], 0.5, **({"person": f"p{t}"} if counts_people(policy) else {}))
+        arm = ask(learner, actions)
+        tell(learner, taken(learner, actions, arm), 0.5, **({"person": f"p{t}"} if counts_people(policy) else {}))
     return learner
 
 
@@ -26,9 +27,9 @@ def test_many_choices_are_that_many_calls_of_choose(policy, rounds):
     """To the bit: the arms, and the noise that was drawn for them."""
     one, many = (practised(policy, seed=3, rounds=rounds) for _ in range(2))
     offers = sets(200, 6, DIM, seed=2)
-    arms = many.choose_many(offers)
+    arms = many.choose_many(offered(policy, offers))
     assert arms.dtype == np.int64
-    assert arms.tolist() == [one.choose(actions) for actions in offers]
+    assert arms.tolist() == [ask(one, actions) for actions in offers]
     assert behaviour(one) == behaviour(many)
 
 

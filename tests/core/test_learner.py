@@ -21,7 +21,7 @@ def config(**changes):
 
 
 def test_inputs_outside_the_bounds_are_clipped_and_counted():
-    learner = config(action_norm=2.0, reward_bound=0.5).start(seed=1)
+    learner = config(action_norm=2.0, reward_low=-0.5, reward_high=0.5).start(seed=1)
     learner.learn([2.0, 0, 0], 0.5)
     learner.learn([0, 30.0, 40.0], 0.1)
     learner.learn([0, 0, 1.0], -7.0)

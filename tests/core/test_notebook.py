@@ -101,8 +101,8 @@ def test_every_configuration_shows_what_was_asked_for_and_what_it_gives(slug):
 def test_options_left_alone_are_folded_away():
     top, folded = config_html(CONFIG).split("left at their defaults")
     assert "epsilon" in top
-    assert "reward_bound" not in top
-    assert "reward_bound = " in folded
+    assert "reward_low" not in top
+    assert "reward_low = " in folded
 
 
 def test_environments_are_shown_without_a_guarantee():

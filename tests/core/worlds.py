@@ -47,7 +47,7 @@ def contents(learner: Learner) -> dict[str, bytes]:
     names = ("served", "dropped", "unfit", "expired", "owed", "closes_after", "released_at", "copies")
     facts = [getattr(learner, f"_{name}") for name in names]
     found["facts"] = repr((facts, learner._moved)).encode()
-    books = learner._decisions.arrays(learner._dim)
+    books = learner._decisions.arrays(len(learner.config.empty_row))
     people = {} if learner._people is None else learner._people.arrays()
     for room, arrays in (("decisions", books), ("people", people)):
         found.update({f"{room}/{name}": array.tobytes() for name, array in arrays.items()})

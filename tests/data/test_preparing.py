@@ -192,11 +192,42 @@ def test_missing_values_are_counted_by_column():
     frame = labelled()
     frame.loc[[1, 5], "age"] = np.nan
     frame.loc[7, "bought"] = None
-    message = refusal(frame)
+    message = refusal(frame, missing=False)
     assert "2 missing in 'age', 1 missing in 'bought' (of 40 rows)" in message
     assert "height" not in message
     refusal(frame, ignore=("age",))
-    vectors(frame.drop(index=7).reset_index(drop=True), ignore=("age",))
+    vectors(frame.drop(index=7).reset_index(drop=True), ignore=("age",), missing=False)
+    answers = refusal(frame)
+    assert "1 missing in 'bought' (of 40 rows)" in answers, "a row without an answer is no round"
+    assert "age" not in answers
+
+
+def test_a_missing_number_is_the_middle_and_a_missing_word_none_with_a_column_that_says_so():
+    frame = labelled()
+    whole = vectors(frame, intercept=False)
+    frame.loc[[1, 5], "age"] = np.nan
+    frame.loc[[5, 8], "colour"] = None
+    prepared = prepare(raw_of(frame), recipe(intercept=False))
+    found = prepared.contexts[:, 0]
+    by_hand = np.insert(np.insert(whole, 5, 0.0, axis=1), 1, 0.0, axis=1)  # age, its hole, height, colours, their hole
+    by_hand[[1, 5], 0], by_hand[[1, 5], 1] = 0.0, 1 / math.sqrt(3)
+    by_hand[[5, 8], 3:6], by_hand[[5, 8], 6] = 0.0, 1 / math.sqrt(3)
+    np.testing.assert_allclose(found, by_hand, rtol=0, atol=1e-15)
+    assert np.linalg.norm(found, axis=1).max() <= 1 + 1e-12
+    [note] = [note for note in prepared.notes if note.startswith("Missing values")]
+    assert "3 of 40 rows" in note
+    assert "for 'age', 'colour'." in note
+    assert not any("Missing" in note for note in prepare(raw_of(labelled()), recipe()).notes)
+
+
+def test_a_missing_value_does_not_count_as_clipped_and_hides_no_infinity():
+    frame = labelled()
+    frame.loc[1, "age"] = np.nan
+    assert "No row held a value outside the bounds." in prepare(raw_of(frame), recipe()).notes
+    frame.loc[2, "age"] = -np.inf
+    assert "column 'age', got 1 that are not" in refusal(frame)
+    whole = changed(labelled(), age=pd.array([None, *range(1, 10)] * 4, dtype="Int64"))
+    assert vectors(whole, intercept=False)[0, 0] == 0.0
 
 
 def test_strings_are_refused_by_column_with_the_categories_to_declare():
@@ -213,10 +244,20 @@ def test_undeclared_categories_are_counted_and_not_shown():
     assert "blue" not in message
 
 
-def test_constant_columns_are_refused_by_name():
-    message = refusal(changed(labelled(), shop=1.0, country=2))
-    assert "'shop', 'country'" in message
-    assert "`ignore`" in message
+def test_constant_columns_are_left_out_with_a_note():
+    frame = changed(labelled(), country="NO", shop=1.0, empty=np.nan)
+    prepared = prepare(raw_of(frame), recipe())
+    np.testing.assert_array_equal(prepared.contexts, prepare(raw_of(labelled()), recipe()).contexts)
+    assert "Left out, as the same value stands in every row: 'country', 'shop', 'empty'." in prepared.notes
+    each = recipe(low=(0.0, 0.0, 1.0), high=(10.0, 10.0, 1.0), ignore=("empty",))
+    np.testing.assert_array_equal(prepare(raw_of(frame), each).contexts, prepared.contexts)
+    words = prepare(raw_of(frame), recipe(categories={**COLOURS, "country": ("NO", "*")}))
+    np.testing.assert_array_equal(words.contexts, prepared.contexts)
+
+
+def test_a_table_in_which_nothing_varies_is_refused():
+    message = refusal(changed(labelled(), age=1.0), columns=("age",), categories={})
+    assert "got the same value in all 40 rows of 'age'" in message
 
 
 def test_one_class_only_is_refused():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.cli.log_options import NAMES
 from tacit.cli.options import read_settings, refuse_unknown, typed
 from tacit.cli.parser import parser
 from tacit.environments import environment
@@ -61,6 +62,8 @@ def understand(words: list[str]) -> None:
         typed(kinds[-1], own)
     if hasattr(parsed, "environment"):
         kinds.append(environment(parsed.environment or "sphere"))
+    if getattr(parsed, "log", None) is not None:
+        given = {name: text for name, text in given.items() if name not in NAMES}
     refuse_unknown(given, *kinds)
     for kind in kinds:
         typed(kind, given)

@@ -18,13 +18,16 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 
 OUTPUTS = runpy.run_path(str(ROOT / "docs" / "outputs.py"))
-FOLDERS = sorted({page.parent for page in PAGES if OUTPUTS["EXAMPLE"].search(page.read_text("utf-8"))})
+#: Their examples read data from packages that need not be installed.
+SPECIAL = [page for page in PAGES if OUTPUTS["NEEDS"].search(page.read_text("utf-8"))]
+USUAL = [page for page in PAGES if page not in SPECIAL]
+FOLDERS = sorted({page.parent for page in USUAL if OUTPUTS["EXAMPLE"].search(page.read_text("utf-8"))})
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_python_example_runs(folder, tmp_path):
     """One process per folder: starting one takes longer than most examples."""
-    printed = OUTPUTS["run_examples"]([page for page in PAGES if page.parent == folder], tmp_path)
+    printed = OUTPUTS["run_examples"]([page for page in USUAL if page.parent == folder], tmp_path)
     assert printed
     for page, outputs in printed.items():
         text = page.read_text("utf-8")
@@ -33,6 +36,28 @@ def test_every_python_example_runs(folder, tmp_path):
                 assert output.strip() in text, "README shows another output than the example prints"
         if page.name == "tutorial.md":
             assert OUTPUTS["with_outputs"](text, outputs) == text, "run python docs/outputs.py docs/tutorial.md"
+
+
+@pytest.mark.parametrize("page", SPECIAL, ids=lambda page: page.stem)
+def test_a_page_on_a_real_problem_shows_what_its_examples_print(page, tmp_path):
+    package = OUTPUTS["missing"](page)
+    if package is not None:
+        pytest.skip(f"{package} is not installed: `pip install --no-deps {package}`")
+    [outputs] = OUTPUTS["run_examples"]([page], tmp_path).values()
+    text = page.read_text("utf-8")
+    assert OUTPUTS["with_outputs"](text, outputs) == text, f"run python docs/outputs.py docs/how-to/{page.name}"
+
+
+def test_a_page_that_needs_a_package_is_told_from_one_that_does_not(tmp_path):
+    page = tmp_path / "page.md"
+    for text, expected in (
+        ("<!-- examples need numpy -->\n", None),
+        ("<!-- examples need no_such_package -->\n", "no_such_package"),
+        ("Examples need a package.\n", None),
+    ):
+        page.write_text(text, "utf-8")
+        assert OUTPUTS["missing"](page) == expected
+    assert len(SPECIAL) == 2
 
 
 def test_an_output_that_is_not_what_was_printed_is_noticed():

@@ -140,7 +140,8 @@ def test_trials_share_the_rows_and_nothing_that_changes(people):
 def test_the_digits_are_the_default_and_a_linear_policy_can_learn_them():
     """Least squares on a pass of rounds, then greedy on a third of the next. An even choice is right in one of ten: the
     twin, whose rewards belong to other rounds, stays near it (600 rounds: above 0.2 with probability below 1e-12)."""
-    config = Table()
+    assert Table().features == 10 * 65, "no projection unless asked"
+    config = Table(projection=8)
     assert (config.features, config.count, config.rows) == (90, 10, 1797)
     assert config.actions == tuple("0123456789")
     source = stream(147)
@@ -199,12 +200,13 @@ def test_options_can_be_written_on_a_command_line(people):
         "--columns",
         "colour,age,height",
     ]
-    words += ["--categories", "colour=red|*", "--projection", "none", "--intercept", "no"]
+    words += ["--categories", "colour=red|*", "--projection", "none", "--intercept", "no", "--missing", "no"]
     config = build(Table, read_settings(words, []), "")
     assert config.columns == ("colour", "age", "height")
     assert config.low == (0.0, -5.0)
     assert config.high == 10.0
     assert config.projection is None
+    assert not config.missing
     assert config.features == 2 * 4
 
 
@@ -245,10 +247,11 @@ def test_bounds_are_kept_by_every_action_and_reward(people, visits):
         ({"high": (1.0, True)}, "high=True"),
         ({"low": 16, "high": 0}, "low=16.0, high=0.0"),
         ({"projection": 0}, "projection=0"),
+        ({"missing": 1}, "missing=1"),
         ({"projection_seed": -1}, "projection_seed=-1"),
         ({"intercept": 1}, "intercept=1"),
         (
-            {"projection": None, "target": "pixel_3_3", "low": 0, "high": 16},
+            {"target": "pixel_3_3", "low": 0, "high": 16},
             "at most 1000 features, got 1,105 (17 actions, 65 columns)",
         ),
     ],

@@ -16,6 +16,7 @@ from tacit.frontiers import Asked, Frontier, Point
 from tacit.frontiers.measures import REGRET, measure_in
 from tacit.frontiers.result import about
 from tacit.frontiers.shares import Share, rounds_needed, share_of, shares_over_time
+from tacit.simulation.best_single import INSTEAD
 
 SPHERE = tacit.environments.Sphere(dim=3, arms=4)
 EPSILONS = (1.0, 100.0)
@@ -94,6 +95,57 @@ def test_the_smallest_useful_epsilon_is_one_from_which_on_all_are_useful(found):
     assert "30.0 % at epsilon = 100" in advice(0.1, 0.2, 0.3)
     assert "the strictest that was tested" in advice(0.95, 0.95, 0.97)
     assert "nothing can be gained" in advice(math.nan, math.nan, math.nan)
+
+
+@pytest.fixture(scope="module")
+def clicks() -> Frontier:
+    """A world where the most popular arm is most of what can be earned, and a promise too strict for it."""
+    world = tacit.environments.SharedContext(arms=10, context_dim=2, relevant=1, low=0.0, high=1.0)
+    return tacit.frontier(
+        [Asked("joint-linucb", tacit.JointLinUCB, {"width": 0.1})], world, epsilons=(0.1, 100.0), rounds=3000, trials=3,
+        without_privacy=tacit.LinUCB(dim=20, width=0.1), progress=False,
+    )  # fmt: skip
+
+
+def test_what_earns_less_than_the_best_single_action_keeps_less_than_nothing(clicks):
+    strict, loose = clicks.of("joint-linucb")
+    assert strict.value.mean > clicks.single.value.mean > loose.value.mean > clicks.without_privacy.value.mean
+    assert clicks.floor is clicks.single
+    assert clicks.evenly.value.mean > strict.value.mean  # of the gain over an even choice it would have kept a share
+    assert strict.share.mean < 0 < loose.share.mean
+    assert clicks.below(strict)
+    assert not clicks.below(loose)
+    kept = {level.label: share for level, _, share in clicks.levels()}
+    assert kept["best single action"] == 0
+    assert kept["context-blind"] < strict.share.mean
+    assert kept["linucb"] == 1
+
+
+def test_advice_names_what_to_do_below_the_best_single_action(clicks):
+    assert f"(kept is negative), {INSTEAD}." in clicks.advice()[0]
+    strict = replace(clicks, points=clicks.points[:1])
+    assert strict.advice()[0].endswith(f"within 3,000 rounds: {INSTEAD}.")
+    assert "kept" not in strict.advice()[0]
+    beaten = replace(clicks, points=tuple(replace(one, share=Share.unknown()) for one in clicks.points[1:]))
+    assert f"nothing can be gained over the best single action, with or without privacy: {INSTEAD}." in str(beaten)
+
+
+def test_the_line_of_the_best_single_action_stands_in_every_form(clicks, tmp_path):
+    facts = clicks.to_dict()
+    assert facts["kept_counts_from"] == "best single action"
+    assert "best single action" in list(clicks.to_pandas()["label"])
+    assert clicks.single_note in clicks.text()
+    assert "best single action" in clicks._repr_html_()
+    assert "best single action" in clicks.plot(what="value").get_figure().axes[0].texts[-1].get_text()
+    assert "best single action" in clicks.write(tmp_path)[-1].read_text("utf-8")
+
+
+def test_gain_is_counted_from_an_even_choice_where_there_is_nothing_better(found, clicks):
+    assert found.single is None
+    assert "not applicable in sphere" in found.text()
+    assert found.floor is found.evenly
+    assert replace(clicks, single=replace(clicks.single, optimal=True)).floor is clicks.evenly
+    assert replace(clicks, single=replace(clicks.single, value=clicks.evenly.value)).floor is clicks.evenly
 
 
 @pytest.mark.parametrize(("count", "said"), [(7, 7), (217, 220), (18_001, 19_000), (20_000, 20_000), (99_100, 100_000)])

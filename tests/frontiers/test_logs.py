@@ -25,7 +25,7 @@ def log():
 
 @pytest.fixture(scope="module")
 def found(log):
-    return tacit.frontier([tacit.JointLinUCB], log, epsilons=(0.1, 100.0), trials=3, progress=False)
+    return tacit.frontier([tacit.JointLinUCB], log, epsilons=(0.1, 300.0), trials=3, progress=False)
 
 
 def test_the_estimate_is_that_of_replay(log, found):
@@ -47,6 +47,19 @@ def test_looser_promises_keep_more_and_the_log_s_own_policy_is_shown(log, found)
     assert logged.value.mean == log.rewards[600:].mean()
     # Of a uniform log both are what was logged, give or take what the regression says of the contexts.
     assert found.evenly.value.mean == pytest.approx(MEANS.mean(), abs=4 * found.evenly.value.se)
+
+
+def test_on_a_log_gain_is_counted_from_the_best_single_action(log, found):
+    first, rest = log.part(0, 600), log.part(600, 1200)
+    earned = [(first.rewards / first.propensities)[first.actions == arm].sum() for arm in range(ARMS)]
+    arm = int(np.argmax(earned))
+    assert f"always arm {arm}" in found.single_note
+    assert found.floor is found.single
+    assert found.single.value.mean == pytest.approx(MEANS[:, arm].mean(), abs=4 * found.single.value.se)
+    assert found.evenly.value.mean < found.single.value.mean < found.without_privacy.value.mean
+    weights = np.where(rest.actions == arm, 1 / rest.propensities, 0.0)
+    by_replay = replay(found.points[0].config, log)["best single"]
+    assert by_replay.value == pytest.approx(float((weights * rest.rewards).mean()))
 
 
 def test_choices_on_the_way_are_those_of_a_learner_that_saw_no_more(log):

@@ -27,9 +27,11 @@ NOISY = [config for config in PRIVATE if config.trust is Trust.JOINT]
 REPORTING = [config for config in PRIVATE if config.plan().report is not None]
 REWARDS = [config for config in PRIVATE if config.protects is Protects.REWARDS]
 SILENT = [config for config in PRIVATE if config not in NOISY + REPORTING + REWARDS]
-#: Those that are shown actions in every round, and those that have a list of them.
+#: Those that are shown something in every round, actions or the context that all arms have; and those with a list.
 SHOWN = [config for config in EXAMPLES if config.fixed_actions is None]
 LISTED = [config for config in EXAMPLES if config not in SHOWN]
+VECTORS = [config for config in SHOWN if config.arms_of_context is None]
+CONTEXTS = [config for config in SHOWN if config not in VECTORS]
 #: Those whose noise is the least that keeps a promise.
 EXACT = [config for config in PRIVATE if config.promise is not None and config.calibrated == "exact"]
 
@@ -84,7 +86,19 @@ def exact_config(request: pytest.FixtureRequest) -> Policy:
 
 @pytest.fixture(params=SHOWN, ids=name)
 def shown_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example that is shown something in every round."""
+    return request.param
+
+
+@pytest.fixture(params=VECTORS, ids=name)
+def vectors_config(request: pytest.FixtureRequest) -> Policy:
     """Each example that is shown actions in every round."""
+    return request.param
+
+
+@pytest.fixture(params=CONTEXTS, ids=name)
+def context_config(request: pytest.FixtureRequest) -> Policy:
+    """Each example whose arms share a context."""
     return request.param
 
 

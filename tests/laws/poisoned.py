@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from tacit._kernel import PLAIN
-from tacit.policies import linear, switching
+from tacit.policies import by_arm, linear, switching
+from tacit.policies.by_arm import ByArm
 from tacit.policies.catalogue import CATALOGUE
 from tacit.policies.linear import Linear
 from tacit.policies.switching import Switching
@@ -64,7 +65,13 @@ def secrets_gone(published_too: bool = False) -> Iterator[None]:
     def hide_switching(_: None, params: Any, vault: Any, stage: int, noise: Any) -> None:
         poison(vault.sums, vault.memory, vault.inverse, vault.product)  # what is left is public: the actions taken
 
+    def hide_contexts(_: None, centre: Any, contexts: Any, out: Any, noise: Any) -> None:
+        contexts[...] = np.nan  # for good: nothing after the centre depends on them
+
     changes = (
+        (by_arm, "publish_centre", after(by_arm.publish_centre, hide_contexts)),
+        (by_arm, "publish", after(by_arm.publish, hide_linear)),
+        (by_arm, "fit_arms", before(by_arm.fit_arms)),
         (linear, "publish", after(linear.publish, hide_linear)),
         (linear, "fit", before(linear.fit)),
         (switching, "publish_sum", after(switching.publish_sum, hide_switching)),
@@ -91,7 +98,9 @@ def everything() -> dict[str, Any]:
     for kind in CATALOGUE.values():
         for place, config in enumerate(kind.examples(DIM)):
             for sampler in ("double", "secure"):
-                if not has(config, sampler) or not isinstance(config.planned(sampler).params, Linear | Switching):
+                if not has(config, sampler) or not isinstance(
+                    config.planned(sampler).params, ByArm | Linear | Switching
+                ):
                     continue
                 rounds = FEW
                 whole = played(config, sampler, rounds)

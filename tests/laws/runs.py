@@ -12,8 +12,9 @@ from tacit.core.round import learn_checked
 from tacit.core.verbs import pay, show
 from tacit.environments import Environment
 from tacit.noise import stream
-from tacit.privacy.event import Event, PersonEvent
-from tests.offers import ask, row_of, some_row, taken, world_for
+from tacit.privacy.event import EitherEvent, Event, PersonEvent
+from tacit.simulation.engine import start_world
+from tests.offers import ask, row_of, shown, some_row, taken, tell, world_for
 
 #: Every example has released something by then.
 MOST_ROWS = 5000
@@ -24,11 +25,11 @@ def play(
 ) -> tuple[list[int], float]:
     """Arms and regret of `rounds` rounds through the Python façade, in a world it can play in unless told."""
     source = stream(seed, trial, ENVIRONMENT)
-    world = (environment or world_for(learner.config)).start(source)
+    world = start_world(learner._plan, environment or world_for(learner.config), source)
     arms, regret = [], 0.0
     for _ in range(rounds):
         show(world.params, world.slate, world.means, source)
-        actions = world.slate.columns.T.copy()
+        actions = shown(world.slate)
         arm = ask(learner, actions)
         learn_that(learner, taken(learner, actions, arm), pay(world.params, world.means[arm], source))
         arms.append(arm)
@@ -44,9 +45,9 @@ def learn(learner: Learner, x: Any, reward: Any) -> None:
 def learn_that(learner: Learner, x: Any, reward: Any) -> None:
     """Exactly this, of somebody who has never come before, said to whoever counts people."""
     if getattr(learner.config, "person_rounds", None) is None:
-        learner.learn(x, reward)
+        tell(learner, x, reward)
     else:
-        learner.learn(x, reward, person=f"p{learner.diagnostics().rows}")
+        tell(learner, x, reward, person=f"p{learner.diagnostics().rows}")
 
 
 def contents(learner: Learner) -> list[np.ndarray]:
@@ -67,7 +68,7 @@ def slates(count: int, arms: int, dim: int, seed: int) -> list[np.ndarray]:
 
 
 def first_release(config: Policy) -> int:
-    """The row after which the first view is released, if rows go round the axes."""
+    """The row after which the first view of sums is released, if rows go round the axes."""
     plan = config.plan()
     if plan.report is not None:
         return plan.report.batch or 1
@@ -75,15 +76,15 @@ def first_release(config: Policy) -> int:
     noise = stream(1)
     for row in range(1, MOST_ROWS):
         learn_checked(plan.params, vault, view, row_of(config, view, axis(config, row)), 0.0, report, noise)
-        if view.stage[0]:
+        if view.stage[0] > (opening(config) > 0):
             return row
     raise AssertionError(f"{config!r} has released nothing in {MOST_ROWS} rows")
 
 
 def axis(config: Policy, row: int) -> np.ndarray:
-    """Rows that go round the axes: every direction is learned about."""
+    """Rows that go round the axes, and round the arms: every direction is learned about."""
     found: np.ndarray = np.eye(config.dim)[row % config.dim]
-    return found
+    return found if config.arms_of_context is None else np.append(found, row % config.arms_of_context)
 
 
 def rows_to_tell(config: Policy) -> int:
@@ -92,6 +93,34 @@ def rows_to_tell(config: Policy) -> int:
 
 
 def row_event(config: Policy) -> Any:
-    """What is released about one row: the event of a person is that of a row, counted several times."""
-    event: Event = config.plan().event
-    return event.event if isinstance(event, PersonEvent) else event
+    """What sums release about one row: the event of a person is that of a row, counted several times."""
+    return of_sums(config.plan().event)
+
+
+def of_sums(event: Event) -> Any:
+    """The event of a row in the sums, within that of a person, or beside that of a centre."""
+    one: Any = event.event if isinstance(event, PersonEvent) else event
+    return one.events[-1] if isinstance(one, EitherEvent) else one
+
+
+def opening(config: Policy) -> int:
+    """How many rows are in a release of their own, and in no sum: those whose contexts make the centre."""
+    return getattr(config, "centre_rounds", 0)
+
+
+def past_the_opening(plan: Any) -> tuple[Any, Any]:
+    """Vault and view as they are when rows go into the sums: the centre, if there is one, has been released."""
+    vault, view = plan.vault(), plan.view()
+    if hasattr(vault, "learning"):
+        view.stage[0] += 1 - vault.learning[0]
+        vault.learning[0] = 1
+    return vault, view
+
+
+def in_units(config: Any, sums: np.ndarray) -> np.ndarray:
+    """Sums, or a change of them, in units of the noise: on the diagonal it has twice the variance."""
+    found: np.ndarray = np.array(sums, np.float64)
+    blocks = found.reshape(getattr(config, "blocks", 1), -1)
+    width = getattr(config, "block", config.dim)
+    blocks[:, np.cumsum([0, *range(width, 1, -1)])] /= np.sqrt(2.0)
+    return blocks.ravel()

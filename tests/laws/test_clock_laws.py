@@ -17,7 +17,7 @@ from tacit.core.round import ROWS
 from tacit.core.session import Session
 from tacit.errors import AlreadyClosed, BadInput
 from tacit.privacy.scope import Protects
-from tests.offers import ask, decide, taken
+from tests.offers import ask, decide, taken, tell
 
 from .conftest import PRIVATE, name
 from .runs import axis
@@ -120,13 +120,13 @@ def learned(config, odd: tuple[Any, Any]) -> Run:
     for number in range(ROUNDS):
         x = axis(config, number)
         who = {} if config.person_rounds is None else {"person": f"p{number}"}
-        row = taken(learner, x[None], ask(learner, x[None]))
+        arm = ask(learner, x[None])
         noted(learner, run)
         if number != ODD:
-            learner.learn(row, usual(number), **who)
+            tell(learner, taken(learner, x[None], arm), usual(number), **who)
             continue
         with suppress(BadInput):
-            learner.learn(row if config.fixed_actions is not None else x * odd[0], odd[1], **who)
+            tell(learner, taken(learner, x[None] * odd[0], arm), odd[1], **who)
     return run
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,11 @@ from tacit.environments import Sphere
 from tacit.noise import stream
 from tacit.policies.catalogue import CATALOGUE
 from tacit.simulation import simulate
+from tacit.simulation.engine import start_world
 from tacit.simulation.loop import run
-from tests.offers import world_for
+from tests.offers import ask, offered, world_for
 
+from .conftest import CONTEXTS
 from .runs import contents, play, same, slates
 
 ROUNDS = 700
@@ -24,7 +28,7 @@ def compiled(config, rounds: int, seed: int, environment=None):
     """Vault, view and regret of trial 0 after `rounds` compiled rounds, in a world it can play in unless told."""
     plan = config.plan()
     source = stream(seed, 0, ENVIRONMENT)
-    world = (environment or world_for(config)).start(source)
+    world = start_world(plan, environment or world_for(config), source)
     vault, view, total = plan.vault(), plan.view(), np.zeros(1)
     run(
         plan.params,
@@ -36,7 +40,7 @@ def compiled(config, rounds: int, seed: int, environment=None):
         world.slate,
         world.means,
         source,
-        np.zeros(config.dim),
+        np.zeros(len(config.empty_row)),
         np.array([-1]),
         np.zeros(1),
         np.zeros(2, np.int64),
@@ -52,6 +56,19 @@ def test_python_facade_and_compiled_loop_agree_to_the_bit(config):
     state, total = compiled(config, ROUNDS, seed=11)
     assert same(contents(learner), state)
     assert regret == total
+
+
+@pytest.mark.parametrize("slug", [slug for slug, kind in ENVIRONMENTS.items() if kind().by_context.context_shape])
+def test_every_world_with_one_context_is_the_same_round_by_round_and_compiled(slug):
+    environment = ENVIRONMENTS[slug]()
+    arms, dim = environment.by_context.context_shape
+    config = dataclasses.replace(CONTEXTS[-1], arms=arms, dim=dim)
+    learner = config.start(seed=12)
+    _, regret = play(learner, ROUNDS, seed=12, environment=environment)
+    state, total = compiled(config, ROUNDS, seed=12, environment=environment)
+    assert same(contents(learner), state)
+    assert regret == total
+    assert regret > 0
 
 
 @pytest.mark.parametrize("slug", list(ENVIRONMENTS))
@@ -72,8 +89,8 @@ def test_many_contexts_at_once_are_chosen_for_as_one_by_one(shown_config):
     for learner in (one, many):
         play(learner, 100, seed=13)
     offers = slates(40, 6, config.dim, seed=13)
-    assert many.choose_many(offers).tolist() == [one.choose(actions) for actions in offers]
-    assert one.choose(offers[0]) == many.choose(offers[0]), "and they have drawn the same noise"
+    assert many.choose_many(offered(config, offers)).tolist() == [ask(one, actions) for actions in offers]
+    assert ask(one, offers[0]) == ask(many, offers[0]), "and they have drawn the same noise"
 
 
 def test_trial_zero_of_a_simulation_is_the_seeded_learner(config):
@@ -94,9 +111,9 @@ def test_same_seed_same_run_whatever_runs_beside_it(config):
     assert len({curve.tobytes() for curve in more}) == 5
 
 
-def test_policies_under_one_seed_meet_the_same_world(shown_config):
+def test_policies_under_one_seed_meet_the_same_world(vectors_config):
     """With one arm there is nothing to choose, so every policy sees the same regret."""
-    config = shown_config
+    config = vectors_config
     world = Sphere(dim=config.dim, arms=1)  # of a type that has been compiled for already
     assert simulate(config, world, rounds=50, seed=3).regret_mean == 0.0
 
@@ -106,7 +123,7 @@ def test_every_layout_and_dtype_of_actions_gives_the_same_arm(shown_config):
     learner = config.start(seed=6)
     play(learner, 200, seed=6)
     rng = np.random.default_rng(0)
-    actions = rng.integers(-1, 2, (6, config.dim)).astype(float) / 4
+    actions = offered(config, rng.integers(-1, 2, (6, config.dim)).astype(float) / 4)
     forms = [actions, np.asfortranarray(actions), actions.astype(np.float32), actions.tolist(), actions[::1]]
     twin = [config.start(seed=6) for _ in forms]
     chosen = []

@@ -37,23 +37,23 @@ def everything(learner) -> list[np.ndarray]:
     return [*contents(learner), *(np.array(part) for part in learner._session.noise)]
 
 
-def test_bad_actions_are_refused_and_change_nothing(shown_config):
-    learner = shown_config.start(seed=1)
+def test_bad_actions_are_refused_and_change_nothing(vectors_config):
+    learner = vectors_config.start(seed=1)
     play(learner, 30, seed=1)
     before = everything(learner)
     for case, (make, message) in BAD_ACTIONS.items():
         with pytest.raises(BadInput, match=message):
-            learner.choose(make(shown_config.dim))
+            learner.choose(make(vectors_config.dim))
         assert same(before, everything(learner)), case
 
 
-def test_bad_rows_are_refused_and_change_nothing(shown_config):
-    learner = shown_config.start(seed=1)
+def test_bad_rows_are_refused_and_change_nothing(vectors_config):
+    learner = vectors_config.start(seed=1)
     play(learner, 30, seed=1)
     before = everything(learner)
     for case, (make, message) in BAD_ROWS.items():
         with pytest.raises(BadInput, match=message):
-            learn_that(learner, *make(shown_config.dim))
+            learn_that(learner, *make(vectors_config.dim))
         assert same(before, everything(learner)), case
 
 
@@ -78,6 +78,56 @@ def test_bad_arms_are_refused_and_change_nothing(listed_config):
     with pytest.raises(BadInput, match=r"choose\(\) without actions"):
         learner.choose(listed_config.fixed_actions)
     assert same(before, everything(learner))
+
+
+GOOD = np.full(4, 0.5)
+BAD_CONTEXTS = {
+    "too long": ((np.zeros(5),), r"Expected a context of shape \(4,\), got \(5,\)"),
+    "many": ((np.zeros((2, 4)),), r"Expected a context of shape \(4,\), got \(2, 4\)"),
+    "NaN": ((np.full(4, np.nan),), "Expected context to be finite numbers, got NaN at position 0"),
+    "huge": ((np.full(4, 1e200),), "beyond 1e100"),
+    "words": ((["a"] * 4,), "Expected context to be an array of numbers"),
+    "nothing": ((None,), "Expected context"),
+    "no arm left": ((GOOD, []), "Expected allowed to be numbers of arms from 0 to 2, or 3 truth values"),
+    "none allowed": ((GOOD, [False] * 3), "Expected at least one arm to be allowed, got none"),
+    "an arm too many": ((GOOD, [0, 3]), "Expected allowed to be numbers of arms from 0 to 2"),
+    "a negative arm": ((GOOD, [-1]), "Expected allowed to be numbers of arms from 0 to 2"),
+    "two truth values": ((GOOD, [True, False]), "Expected allowed to be numbers of arms from 0 to 2"),
+    "half an arm": ((GOOD, [0.5]), "Expected allowed to be numbers of arms from 0 to 2"),
+}
+BAD_ROWS_OF_ARMS = {
+    "too long": ((np.zeros(5), 0), 0.0, r"Expected a context of shape \(4,\), got \(5,\)"),
+    "too large": ((GOOD, 3), 0.0, "Expected an arm from 0 to 2, got another number"),
+    "negative": ((GOOD, -1), 0.0, "Expected an arm from 0 to 2, got another number"),
+    "a fraction": ((GOOD, 0.5), 0.0, "Expected an arm from 0 to 2, got float"),
+    "a truth value": ((GOOD, True), 0.0, "Expected an arm from 0 to 2, got bool"),
+    "an action": ((GOOD, GOOD), 0.0, "Expected an arm from 0 to 2, got ndarray"),
+    "no reward": ((GOOD, 0), None, "Expected reward to be a number, got NoneType"),
+}
+
+
+def test_bad_contexts_are_refused_in_one_line_and_change_nothing(context_config):
+    learner = context_config.start(seed=1)
+    play(learner, 30, seed=1)
+    before = everything(learner)
+    for case, (offer, message) in BAD_CONTEXTS.items():
+        for ask in (learner.choose, learner.decide):
+            who = {"person": "ann"} if ask == learner.decide and context_config.person_rounds else {}
+            with pytest.raises(BadInput, match=message) as refused:
+                ask(offer[0], allowed=offer[1] if len(offer) > 1 else None, **who)
+            assert "\n" not in str(refused.value)
+            assert same(before, everything(learner)), case
+
+
+def test_bad_rows_of_arms_are_refused_in_one_line_and_change_nothing(context_config):
+    learner = context_config.start(seed=1)
+    play(learner, 30, seed=1)
+    before = everything(learner)
+    for case, (what, reward, message) in BAD_ROWS_OF_ARMS.items():
+        with pytest.raises(BadInput, match=message) as refused:
+            learn_that(learner, what, reward)
+        assert "\n" not in str(refused.value)
+        assert same(before, everything(learner)), case
 
 
 def test_a_seed_must_be_a_whole_number(config):

@@ -7,19 +7,21 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 import pytest
 
 from tacit._kernel import implements, kernel
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
-from tacit.core.slate import slate
-from tacit.core.verbs import choose
+from tacit.core.session import Session
 from tacit.errors import NoSecureSampler
-from tacit.explorations import explore
+from tacit.explorations import explore, explore_arms
 from tacit.noise import stream
+from tacit.policies.by_arm import ByArm
 from tacit.policies.linear import Linear
 from tacit.policies.switching import Switching
 from tests.kernel.plain import uncompiled
+from tests.offers import laid_out
 
 from .conftest import EXAMPLES, name
 
@@ -46,7 +48,7 @@ def test_what_follows_publish_depends_on_published_numbers_alone(without_secrets
         (config, sampler)
         for config in EXAMPLES
         for sampler in SAMPLERS
-        if (plan := planned(config, sampler)) is not None and isinstance(plan.params, Linear | Switching)
+        if (plan := planned(config, sampler)) is not None and isinstance(plan.params, ByArm | Linear | Switching)
     ]
     assert len(examples) == len(linear) > 30
     for name_of, (same, releases) in examples.items():
@@ -73,6 +75,12 @@ def _last_arm(exploration, view, slate, noise):
     return slate.scores.shape[0] - 1
 
 
+@implements(explore_arms, LastArm)
+@kernel
+def _last_of_arms(exploration, view, slate, noise):
+    return slate.scores.shape[0] - 1
+
+
 #: Types of params whose choice has been compiled, and seen.
 PLAYED: set[Any] = set()
 
@@ -96,8 +104,8 @@ def test_an_overridden_exploration_plays_with_both_samplers(config):
     for sampler in samplers:
         plan = subclass.planned(sampler)
         assert isinstance(plan.params.exploration, LastArm)
-        if isinstance(plan.params, Linear) and numba.typeof(plan.params) not in PLAYED:
+        if isinstance(plan.params, ByArm | Linear) and numba.typeof(plan.params) not in PLAYED:
             PLAYED.add(numba.typeof(plan.params))
-            view = plan.view()
-            view.width[0] = 1.0
-            assert choose(plan.params, view, slate(config.dim, 3), stream(1)) == 2
+            session = Session(plan, config.dim, seed=1, source=stream(1))
+            session.view.width[0] = 1.0
+            assert session.choose(session.view, laid_out(config, np.eye(config.dim)[:3])) == 2

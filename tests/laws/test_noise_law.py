@@ -13,12 +13,13 @@ from tacit._kernel import entry
 from tacit.core.round import REFUSED, learn_checked
 from tacit.counters.wishart import Masks
 from tacit.noise import stream
-from tacit.privacy.event import SegmentsEvent, TreeEvent, WishartTreeEvent
+from tacit.privacy.event import DiscountedEvent, SegmentsEvent, TreeEvent, WishartTreeEvent
+from tests.offers import row_of
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
 
 from .conftest import NOISY, name
-from .runs import first_release, row_event
+from .runs import first_release, opening, row_event
 
 RUNS = 600
 
@@ -26,10 +27,9 @@ RUNS = 600
 def feeder(plan, params, x):
     """What feeds so many equal rows to a learner, by the machine code of a live one: a loop of our own would have to be
     compiled for every policy."""
-    report = np.zeros(plan.report_size)
-    learn = entry(learn_checked, params, plan.vault(), plan.view(), x, 0.0, report, stream(0))
+    learn = entry(learn_checked, params, plan.vault(), plan.view(), x, 0.0, np.zeros(plan.report_size), stream(0))
 
-    def feed(vault, view, noise, rows):
+    def feed(vault, view, report, noise, rows):
         for _ in range(rows):
             assert learn(params, vault, view, x, 0.0, report, noise) != REFUSED
 
@@ -37,29 +37,48 @@ def feeder(plan, params, x):
 
 
 def released_noise(config, rows: int, runs: int, spoil=None, remembers_all=False) -> tuple[np.ndarray, np.ndarray, int]:
-    """Noise in the view after `rows` rows, in `runs` learners: matrices, vectors, and the stage of that view.
-
-    The rows are x = 0.3·e_1 with reward 0, so the exact sums are known; what is left of V and V·θ̃ is noise.
-    """
+    """Noise in the release after `rows` rows, in `runs` learners: the matrix and the vector of every block, and which
+    release of sums it is. The rows are x = 0.3·e_1 with reward 0, of arm 0 if there are arms."""
     plan = config.plan()
     params = plan.params if spoil is None else spoil(plan.params)
-    dim = config.dim
-    x = np.zeros(dim)
-    x[0] = 0.3
-    matrices, vectors = np.zeros((runs, dim, dim)), np.zeros((runs, dim))
-    (gram, vector), middle, stage = public_sums(config), centre(config), 0
-    feed = feeder(plan, params, x)
+    x = row_of(config, None, 0.3 * np.eye(config.dim)[0])
+    feed, found, stage = feeder(plan, params, x), [], 0
     for run in range(runs):
-        vault, view = plan.vault(), plan.view()
-        feed(vault, view, stream(run, 0, 1), rows)
-        stage = int(view.stage[0])
-        upper = np.triu(view.factor)
-        released = upper.T @ upper
-        matrices[run] = released - gram
-        vectors[run] = released @ view.theta * params.row.reward_scale - vector
+        *noise, stage = noise_in_release(config, plan, feed, x, rows, stream(run, 0, 1), remembers_all)
+        found.append(noise)
+    matrices, vectors = (np.array(part) for part in zip(*found, strict=True))
+    return matrices, vectors, stage
+
+
+def noise_in_release(
+    config, plan, feed, x, rows: int, noise, remembers_all=False
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """What is left of a release of equal rows without their exact sums, which are known."""
+    vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
+    feed(vault, view, report, noise, rows)
+    if config.arms_of_context is not None:
+        return of_published(config, vault, report, rows - opening(config), int(view.stage[0]) - (opening(config) > 0))
+    params, dim, stage = plan.params, config.dim, int(view.stage[0])
+    upper, (gram, vector) = np.triu(view.factor), public_sums(config)
+    released = upper.T @ upper
     regulariser = getattr(params.estimate, "confidence", params.estimate).regulariser
-    matrices -= np.eye(dim) * (regulariser[min(stage, len(regulariser)) - 1] + middle)
-    matrices -= np.outer(x, x) * (rows if remembers_all else remembered(config, stage, rows))
+    known = gram + np.eye(dim) * (regulariser[min(stage, len(regulariser)) - 1] + centre(config))
+    known = known + np.outer(x, x) * (rows if remembers_all else remembered(config, stage, rows))
+    vector = released @ view.theta * params.row.reward_scale - vector
+    return (released - known)[None], vector[None], stage
+
+
+def of_published(config, vault, report, rows: int, stage: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """The same where the view does not tell the sums: its eigenvalues are clipped. They are as `publish` left them, and
+    the rows as they were prepared, by a centre that has noise of its own."""
+    width = config.block
+    packed = vault.memory[-1].reshape(config.blocks, -1)
+    matrices, upper = np.zeros((config.blocks, width, width)), np.triu_indices(width)
+    matrices[:, upper[0], upper[1]] = matrices[:, upper[1], upper[0]] = packed[:, :-width]
+    vectors = packed[:, -width:].copy()
+    z, reward = report[:width], report[width]
+    matrices[0] -= rows * np.outer(z, z)
+    vectors[0] -= rows * reward * z
     return matrices, vectors, stage
 
 
@@ -96,6 +115,13 @@ def expected_deviation(config, stage: int, rows: int) -> float:
         return event.sensitivity * np.sqrt(event.nodes * event.degrees)
     if isinstance(event, TreeEvent):
         return event.scale * np.sqrt(rows.bit_count())
+    if isinstance(event, DiscountedEvent):
+        times = config.plan().params.schedule.times[:stage] - opening(config)
+        mass, kept = [], 0.0
+        for segment in np.diff(times, prepend=0):
+            kept = event.keep * kept + segment
+            mass.append(kept)
+        return event.scale * times[-1] / np.linalg.norm(mass)
     if isinstance(event, SegmentsEvent):
         return event.scale * np.sqrt(min(stage, config.window))
     return event.scale * event.design.row_norm(stage)
@@ -105,11 +131,11 @@ def p_values(config, rows: int, spoil=None, remembers_all=False) -> list[float]:
     """Of the variance of diagonal, off-diagonal and vector, of the means of all entries, and of their shape."""
     matrices, vectors, stage = released_noise(config, rows, RUNS, spoil, remembers_all)
     deviation = expected_deviation(config, stage, rows)
-    upper = np.triu_indices(config.dim, 1)
+    upper = np.triu_indices(matrices.shape[-1], 1)
     groups = [
-        np.diagonal(matrices, axis1=1, axis2=2) / (np.sqrt(2) * deviation),
-        matrices[:, upper[0], upper[1]] / deviation,
-        vectors / deviation,
+        np.diagonal(matrices, axis1=2, axis2=3).reshape(RUNS, -1) / (np.sqrt(2) * deviation),
+        matrices[..., upper[0], upper[1]].reshape(RUNS, -1) / deviation,
+        vectors.reshape(RUNS, -1) / deviation,
     ]
     everything = np.concatenate(groups, axis=1)
     found = [checks.scale(group, 1.0) for group in groups]
@@ -155,15 +181,10 @@ def test_no_exact_sum_gets_out(noisy_config):
     """Two learners with the same noise and different data differ in their views by the data alone: noise is added once,
     to everything that is released."""
     plan = noisy_config.plan()
-    rows = first_release(noisy_config)
-    released = []
+    rows, found = first_release(noisy_config), []
     for first in (0.0, 0.5):
-        vault, view = plan.vault(), plan.view()
-        x = np.zeros(noisy_config.dim)
-        x[1] = first
-        feeder(plan, plan.params, x)(vault, view, stream(9, 0, 1), rows)
-        upper = np.triu(view.factor)
-        released.append(upper.T @ upper)
-    change = np.zeros((noisy_config.dim, noisy_config.dim))
-    change[1, 1] = 0.25 * rows
-    np.testing.assert_allclose(released[1] - released[0], change, atol=1e-8 * np.abs(released[0]).max())
+        x = row_of(noisy_config, None, first * np.eye(noisy_config.dim)[1])
+        feed = feeder(plan, plan.params, x)
+        found.append(noise_in_release(noisy_config, plan, feed, x, rows, stream(9, 0, 1))[0])
+    assert np.abs(found[0]).min() > 0, "noise is in every number"
+    np.testing.assert_allclose(found[1], found[0], atol=1e-8 * max(rows, np.abs(found[0]).max()))

@@ -21,14 +21,28 @@ from tacit.core.verbs import absorb, choose, encode, release
 from tacit.errors import HorizonSpent, VaultSealed
 from tacit.noise import DiscreteGaussian, refill, stream, tape, tape_of
 from tacit.privacy.accountant import price, theorem_for
-from tacit.privacy.event import PersonEvent
+from tacit.privacy.event import EitherEvent, PersonEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.promise import Promise
 from tacit.privacy.scope import Trust
 from tests.offers import ask, row_of, taken
 
 from .conftest import EXAMPLES, NOISY, PRIVATE, REPORTING, SILENT
-from .runs import axis, contents, first_release, learn, learn_that, play, row_event, rows_to_tell, same, slates
+from .runs import (
+    axis,
+    contents,
+    first_release,
+    in_units,
+    learn,
+    learn_that,
+    opening,
+    past_the_opening,
+    play,
+    row_event,
+    rows_to_tell,
+    same,
+    slates,
+)
 
 
 def test_a_guarantee_is_what_the_accountant_makes_of_the_event(private_config):
@@ -68,6 +82,8 @@ def with_noise_times(event, factor: float):
     """The event with so many times the noise, also inside the event of a person."""
     if isinstance(event, PersonEvent):
         return dataclasses.replace(event, event=with_noise_times(event.event, factor))
+    if isinstance(event, EitherEvent):
+        return dataclasses.replace(event, events=tuple(with_noise_times(one, factor) for one in event.events))
     if hasattr(event, "trials"):  # of a binomial, whose standard deviation grows with their root
         return dataclasses.replace(event, trials=int(event.trials * factor**2))
     return dataclasses.replace(event, scale=event.scale * factor)
@@ -181,7 +197,7 @@ def test_every_noisy_view_of_two_learners_differs(live_private_config):
         views.append(learner.view)
     assert not same([*views[0]], [*views[1]])
     if live_private_config in NOISY or live_private_config in REPORTING:  # nothing about a row is public
-        for name in ("theta", "factor", "whiten"):
+        for name in {"theta", "factor", "whiten", "spread"} & set(views[0]._fields):
             assert not np.array_equal(getattr(views[0], name), getattr(views[1], name))
 
 
@@ -215,7 +231,7 @@ def test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise(private_c
         assert normals <= draws.learn_normals
         assert uniforms <= draws.learn_uniforms
         if view.stage[0] > stage and draws.learn_uniforms == 0:
-            assert normals == draws.learn_normals
+            assert normals == (private_config.dim if row + 1 == opening(private_config) else draws.learn_normals)
     assert (view.stage[0] > 0) == (private_config not in SILENT)
     assert np.isnan(noise.normals[: noise.at[0]]).all(), "noise that was used must not be readable again"
     assert np.isnan(noise.uniforms[: noise.at[1]]).all(), "noise that was used must not be readable again"
@@ -284,13 +300,13 @@ def test_a_horizon_is_never_overrun(noisy_config):
     play(learner, limit, seed=2)
     before = contents(learner)
     with pytest.raises(HorizonSpent, match="300 rounds are served"):
-        learner.choose(np.eye(config.dim))
+        ask(learner, np.eye(config.dim))
     with pytest.raises(HorizonSpent, match="300 rows are learned"):
         learn(learner, np.zeros(config.dim), 0.0)
     assert same(before, contents(learner))
     params = config.plan().params
     timed = hasattr(params.schedule, "times")
-    most = len(params.schedule.times) if timed else limit - 1
+    most = (opening(config) > 0) + len(params.schedule.times) if timed else limit - 1
     assert 0 < learner.view.stage[0] <= most
     if not timed:
         assert learner.view.stage[0] == most, "every row but the last has its release"
@@ -303,36 +319,85 @@ def test_whatever_comes_in_one_row_weighs_at_most_its_declared_sensitivity(data)
     config = data.draw(st.sampled_from(NOISY))
     numbers = st.floats(min_value=-1e100, max_value=1e100)
     plan = config.plan()
+    size = len(config.empty_row)
     sums = []
     for _ in range(2):
-        x = np.array(data.draw(st.lists(numbers, min_size=config.dim, max_size=config.dim)))
-        vault, report = plan.vault(), np.zeros(plan.report_size)
-        encode(plan.params, plan.view(), x, data.draw(numbers), report, stream(1))
-        absorb(plan.params, vault, report)
-        sums.append(vault.sums.copy())
-    change = (sums[0] - sums[1]) ** 2
-    dim = config.dim
-    diagonal = np.cumsum([0, *range(dim, 1, -1)])
-    change[diagonal] /= 2
-    assert np.sqrt(change.sum()) <= row_event(config).sensitivity * (1 + 1e-9)
+        x = np.array(data.draw(st.lists(numbers, min_size=size, max_size=size)))
+        x[config.dim :] = data.draw(st.sampled_from([-1.0, 0.0, 1.0, 0.5]))
+        sums.append(summed_once(plan, x, data.draw(numbers)))
+    assert np.linalg.norm(in_units(config, sums[0] - sums[1])) <= row_event(config).sensitivity * (1 + 1e-9)
+
+
+def summed_once(plan, x, reward) -> np.ndarray:
+    """The sums of one row, and of nothing else."""
+    (vault, view), report = past_the_opening(plan), np.zeros(plan.report_size)
+    encode(plan.params, view, x, reward, report, stream(1))
+    absorb(plan.params, vault, report)
+    return vault.sums.copy()
 
 
 def test_the_sensitivity_is_attained(noisy_config):
-    """Orthogonal rows at full length with opposite rewards: the bound is not slack."""
+    """Rows at full length and at the worst angle, of one arm, with opposite rewards: the bound is not slack. A constant
+    coordinate that is added brings them closer; they start as far apart as makes up for it."""
     plan = noisy_config.plan()
-    dim, bounds = noisy_config.dim, plan.params.row
-    unit = np.eye(dim) * bounds.action_norm
-    cosine = min(1.0, (bounds.reward_scale * bounds.reward_high / bounds.action_norm) ** 2)
+    bounds = plan.params.row
+    unit = np.eye(noisy_config.dim) * bounds.action_norm
+    reach = bounds.reward_high - bounds.reward_middle
+    cosine = min(1.0, (bounds.reward_scale * reach / bounds.action_norm) ** 2)
+    constant = plan.params.preparation.constant / bounds.action_norm if noisy_config.arms_of_context else 0.0
+    cosine = (cosine - constant**2) / (1 - constant**2)
     other = cosine * unit[0] + np.sqrt(1 - cosine**2) * unit[1]
-    sums = []
-    for x, reward in ((unit[0], bounds.reward_high), (other, bounds.reward_low)):
-        vault, report = plan.vault(), np.zeros(plan.report_size)
-        encode(plan.params, plan.view(), x, reward, report, stream(1))
+    rows = ((unit[0], bounds.reward_high), (other, bounds.reward_low))
+    sums = [summed_once(plan, row_of(noisy_config, None, x), reward) for x, reward in rows]
+    moved = np.linalg.norm(in_units(noisy_config, sums[0] - sums[1]))
+    assert moved == pytest.approx(row_event(noisy_config).sensitivity, rel=1e-9)
+
+
+def test_rows_of_different_arms_move_the_sums_by_less_than_is_priced(noisy_config):
+    """Whatever they are: two full rows have squared distance 2L⁴ + 2(ζBL)², and the event at least that."""
+    if noisy_config.arms_of_context is None:
+        return
+    plan = noisy_config.plan()
+    bounds, unit = plan.params.row, np.eye(noisy_config.dim) * plan.params.row.action_norm
+    rows = ((np.append(unit[0], 0), bounds.reward_high), (np.append(unit[0], 1), bounds.reward_low))
+    sums = [summed_once(plan, *row) for row in rows]
+    moved = np.linalg.norm(in_units(noisy_config, sums[0] - sums[1]))
+    reward = bounds.reward_scale * (bounds.reward_high - bounds.reward_middle)
+    expected = np.sqrt(bounds.action_norm**4 + 2 * (reward * bounds.action_norm) ** 2)
+    assert moved == pytest.approx(expected, rel=1e-9)
+    assert moved <= row_event(noisy_config).sensitivity
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_whatever_comes_in_the_opening_moves_its_sum_by_what_is_priced_and_no_other(data):
+    """A row of the first n₀ is in the sum that the centre comes from, as long as it may be, and nowhere else."""
+    config = data.draw(st.sampled_from([config for config in NOISY if opening(config)]))
+    numbers = st.floats(min_value=-1e100, max_value=1e100)
+    plan = config.plan()
+    found = []
+    for _ in range(2):
+        x = np.append(data.draw(st.lists(numbers, min_size=config.dim, max_size=config.dim)), 0.0)
+        vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
+        encode(plan.params, view, x, data.draw(numbers), report, stream(1))
         absorb(plan.params, vault, report)
-        sums.append(vault.sums.copy())
-    change = (sums[0] - sums[1]) ** 2
-    change[np.cumsum([0, *range(dim, 1, -1)])] /= 2
-    assert np.sqrt(change.sum()) == pytest.approx(row_event(noisy_config).sensitivity, rel=1e-9)
+        assert not vault.sums.any()
+        found.append(vault.contexts.copy())
+    event = plan.event.event if isinstance(plan.event, PersonEvent) else plan.event
+    assert np.linalg.norm(found[0] - found[1]) <= event.events[0].sensitivity * (1 + 1e-9)
+
+
+def test_the_sensitivity_of_the_opening_is_attained():
+    for config in [config for config in NOISY if opening(config)]:
+        plan, sums = config.plan(), []
+        for sign in (1.0, -1.0):
+            vault, report = plan.vault(), np.zeros(plan.report_size)
+            x = np.append(sign * config.action_norm * np.eye(config.dim)[0], 0.0)
+            encode(plan.params, plan.view(), x, 0.0, report, stream(1))
+            absorb(plan.params, vault, report)
+            sums.append(vault.contexts.copy())
+        event = plan.event.event if isinstance(plan.event, PersonEvent) else plan.event
+        assert np.linalg.norm(sums[0] - sums[1]) == pytest.approx(event.events[0].sensitivity, rel=1e-12)
 
 
 def test_rows_are_counted_by_learn_alone(config):

@@ -18,13 +18,14 @@ from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import REFUSED, learn_checked
 from tacit.core.verbs import absorb, choose, encode, release
+from tacit.counters.discounted import LatticeDiscounted
 from tacit.counters.window import LatticeRing
 from tacit.errors import NoSecureSampler
 from tacit.mechanisms.binary import closed_level
 from tacit.noise import Binomial, DiscreteGaussian, DiscreteLaplace, tape_of
 from tacit.privacy.accountant import SMOOTHING, price
 from tacit.privacy.card import Card
-from tacit.privacy.event import BinomialSumEvent, LaplaceEvent, LatticeEvent, PersonEvent
+from tacit.privacy.event import BinomialSumEvent, EitherEvent, Event, LaplaceEvent, LatticeEvent, PersonEvent
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Trust
 from tests.offers import ask, row_of
@@ -32,7 +33,7 @@ from tests.statistics import checks
 from tests.statistics.checks import UNSEEDED_LEVEL
 
 from .conftest import EXAMPLES, name
-from .runs import axis, play, same, slates
+from .runs import axis, of_sums, opening, play, same, slates
 
 
 @cache
@@ -56,8 +57,8 @@ def curated(config: Policy) -> bool:
 
 
 SECURE = [config for config in EXAMPLES if curated(config)]
-#: One of each kind of params: what is compiled takes longer than what is tested.
-KINDS = list({type(plan_for(config).params): config for config in reversed(SECURE)}.values())
+#: One of each kind of params, with and without a centre: what is compiled takes longer than what is tested.
+KINDS = list({(type(plan_for(config).params), opening(config) > 0): config for config in reversed(SECURE)}.values())
 
 
 @pytest.fixture(params=SECURE, ids=name)
@@ -68,10 +69,6 @@ def secure_config(request: pytest.FixtureRequest) -> Policy:
 @pytest.fixture(params=KINDS, ids=name)
 def kind(request: pytest.FixtureRequest) -> Policy:
     return request.param
-
-
-def row_event(event) -> LatticeEvent:
-    return event.event if isinstance(event, PersonEvent) else event
 
 
 # What is promised ------------------------------------------------------------------------------------------------
@@ -87,7 +84,7 @@ def test_what_is_released_in_whole_numbers_is_priced_so(config):
     plan = plan_for(config)
     if plan is None or plan.law is None:
         return
-    event = row_event(plan.event)
+    event = of_sums(plan.event)
     if isinstance(event, LatticeEvent):
         assert plan.law.scale == pytest.approx(event.steps, rel=1e-12)
         assert isinstance(plan.law, DiscreteLaplace) == isinstance(event.event, LaplaceEvent)
@@ -101,10 +98,10 @@ def test_whatever_is_rounded_is_paid_for(config):
     """Half a step for a sum when it is released, or two halves in the weight of a row that is rounded by itself; only a
     reward that is rounded within its interval costs nothing."""
     plan = plan_for(config)
-    event = None if plan is None else row_event(plan.event)
+    event = None if plan is None else of_sums(plan.event)
     if not isinstance(event, LatticeEvent):
         return
-    plain = row_event(config.plan().event)
+    plain = of_sums(config.plan().event)
     more = event.event.sensitivity - plain.sensitivity
     if config.slug == "linpriv":
         far = event.coordinates if isinstance(event.event, LaplaceEvent) else np.sqrt(event.coordinates)
@@ -129,7 +126,7 @@ def test_what_has_no_secure_sampler_says_which_noise_it_has(config):
 
 def test_accounted_cost_never_exceeds_the_promise(secure_config):
     plan, promise = plan_for(secure_config), secure_config.promise
-    assert isinstance(row_event(plan.event), LatticeEvent)
+    assert isinstance(of_sums(plan.event), LatticeEvent)
     assert plan.guarantee.mu == price(plan.event)
     assert promise.kept(plan.guarantee)
     card = secure_config.card()
@@ -139,7 +136,7 @@ def test_accounted_cost_never_exceeds_the_promise(secure_config):
 
 def test_the_tape_has_the_scale_of_the_event(secure_config):
     plan = plan_for(secure_config)
-    event = row_event(plan.event)
+    event = of_sums(plan.event)
     assert plan.law.scale == pytest.approx(event.steps, rel=1e-12)
     assert plan.noise_scale == event.event.scale
     assert secure_config.plan().law is None
@@ -149,12 +146,21 @@ def test_the_tape_has_the_scale_of_the_event(secure_config):
 def test_less_noise_breaks_the_promise(secure_config, less):
     """Twins: a tenth less is found out, and a ten-thousandth: nothing is wasted."""
     plan = plan_for(secure_config)
-    event, one = row_event(plan.event), plan.guarantee
+    event, one = of_sums(plan.event), plan.guarantee
     twin = dataclasses.replace(event, event=dataclasses.replace(event.event, scale=event.event.scale * less))
-    if isinstance(plan.event, PersonEvent):
-        twin = dataclasses.replace(plan.event, event=twin)
-    priced = Guarantee.priced(twin, trust=one.trust, protects=one.protects, unit=one.unit, delta=one.delta)
+    priced = Guarantee.priced(
+        with_sums(plan.event, twin), trust=one.trust, protects=one.protects, unit=one.unit, delta=one.delta
+    )
     assert not secure_config.promise.kept(priced)
+
+
+def with_sums(event: Event, sums: Event) -> Event:
+    """The same release, but for what is released of the sums."""
+    if isinstance(event, PersonEvent):
+        return dataclasses.replace(event, event=with_sums(event.event, sums))
+    if isinstance(event, EitherEvent):
+        return dataclasses.replace(event, events=(event.events[0], sums))
+    return sums
 
 
 def test_rounding_costs_less_than_a_thousandth(secure_config):
@@ -214,6 +220,12 @@ class Run:
     def _numbers(self, x: np.ndarray) -> np.ndarray:
         """The whole numbers of the last release, noise included."""
         params, vault, stage = self.plan.params, self.vault, int(self.view.stage[0])
+        if opening(self.config):
+            stage -= 1
+            if stage == 0:
+                steps = self.view.centre * (params.centre.rounds / params.centre.step)
+                whole = np.rint(steps)
+                return np.where(np.abs(steps - whole) <= 2.0**-48 * np.abs(whole), whole, steps)
         if hasattr(vault, "published"):
             return vault.memory[stage - 1].copy()
         if hasattr(vault, "plays"):
@@ -227,15 +239,16 @@ class Run:
             return np.rint(np.array([steps]))
         if isinstance(params.counter, LatticeRing):
             return vault.memory[(stage - 1) % (len(vault.memory) - 1)].copy()
-        return vault.memory[-2].copy()
+        return vault.memory[2 if isinstance(params.counter, LatticeDiscounted) else -2].copy()
 
 
-def fed(config: Policy, normals: np.ndarray, rows: int, first=None) -> Run:
+def fed(config: Policy, normals: np.ndarray, rows: int, first=None, place: int = 0) -> Run:
+    """Rows that are all told, but for the one at this place."""
     run = Run(config, normals)
     for number in range(rows):
         x = row_of(config, run.view, axis(config, number))
-        if number == 0 and first is not None:
-            x, reward = (x if config.fixed_actions is not None else first[0]), first[1]
+        if number == place and first is not None:
+            x, reward = (x if config.fixed_actions is not None else row_of(config, run.view, first[0])), first[1]
         else:
             reward = 0.3  # no whole number of steps
         run.feed(x, reward)
@@ -269,7 +282,8 @@ def test_everything_released_is_a_whole_number_with_its_noise_added_once(config)
     assert (first == np.rint(first)).all()
     assert np.array_equal(first - quiet.released[0], noise[: len(first)])
     used = noised.noise.at[0]
-    assert used == numbers * len(noised.released)
+    in_centre = config.dim if opening(config) else numbers
+    assert used == in_centre + numbers * (len(noised.released) - 1)
     assert np.isnan(noised.noise.normals[:used]).all()
 
 
@@ -287,19 +301,39 @@ def test_the_test_of_wholeness_notices_noise_in_double_precision(config):
 
 @pytest.mark.parametrize("config", LASTING, ids=name)
 def test_a_replaced_row_moves_all_releases_by_no_more_than_is_priced(config):
-    """Rows of any size, first of all rows, all others equal: ‖q − q'‖ over everything released, rounding included."""
+    """Rows of any size, first of all rows that are in sums, all others equal: ‖q − q'‖ over everything released,
+    rounding included."""
     rows = rows_for(config, 4)
-    event = row_event(plan_for(config).event)
+    event = of_sums(plan_for(config).event)
     most = price(event) * np.sqrt(event.steps**2 - SMOOTHING**2)
     unit, rng = np.eye(config.dim), np.random.default_rng(7)
     first = [(unit[0], 1e6), (unit[1], -1e6), (1e30 * unit[0], -1.0), (np.zeros(config.dim), 0.0)]
     first += [(rng.normal(size=config.dim) * 10.0 ** rng.uniform(-3, 3), rng.normal()) for _ in range(12)]
     if config.slug == "linpriv" or config.fixed_actions is not None or hasattr(plan_for(config).vault(), "published"):
         first = [(unit[0], reward) for _, reward in first]  # actions are public: only rewards are replaced
-    runs = [np.concatenate(fed(config, np.zeros(10**5), rows, one).released) for one in first]
+    if config.arms_of_context is not None:
+        first += [(np.append(unit[2], arm), reward) for arm, reward in ((1, 1e6), (1, -1e6), (2, 0.0), (-1, 1.0))]
+    runs = [np.concatenate(fed(config, np.zeros(10**5), rows, one, opening(config)).released) for one in first]
     lengths = [np.linalg.norm(one - two) for one in runs for two in runs]
     assert max(lengths) <= most * (1 + 1e-6)
     assert max(lengths) >= 0.2 * most, "and the rows that are compared are not all alike"
+
+
+@pytest.mark.parametrize("config", [config for config in SECURE if opening(config)], ids=name)
+def test_a_replaced_row_of_the_opening_moves_the_centre_by_no_more_than_is_priced(config):
+    """And nothing else: what comes later is of other rows, and of a centre that is public by then."""
+    event = plan_for(config).event
+    event = (event.event if isinstance(event, PersonEvent) else event).events[0]
+    most = price(event) * np.sqrt(event.steps**2 - SMOOTHING**2)
+    unit, rng = config.action_norm * np.eye(config.dim), np.random.default_rng(7)
+    first = [(unit[0], 1e6), (-1e30 * unit[0], -1e6), (unit[1], 0.0), (np.append(unit[0], -1), 0.0)]
+    first += [(rng.normal(size=config.dim) * 10.0 ** rng.uniform(-3, 3), rng.normal()) for _ in range(6)]
+    for place in (0, opening(config) - 1):
+        runs = [fed(config, np.zeros(10**5), opening(config), one, place) for one in first]
+        assert all(len(run.released) == 1 for run in runs)
+        assert not any(run.vault.sums.any() or run.vault.memory.any() or run.vault.contexts.any() for run in runs)
+        lengths = [np.linalg.norm(one.released[0] - two.released[0]) for one in runs for two in runs]
+        assert 0.9 * most <= max(lengths) <= most * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -311,13 +345,13 @@ def test_all_rows_of_a_person_move_all_releases_by_no_more_than_is_priced(config
     """The first k rows replaced at once, where they weigh most."""
     event, rounds = plan_for(config).event, config.person_rounds
     rows = rows_for(config, 4)
-    most = price(event) * np.sqrt(row_event(event).steps ** 2 - SMOOTHING**2)
+    most = price(event) * np.sqrt(of_sums(event).steps ** 2 - SMOOTHING**2)
     released, apart = [], getattr(config, "one_row_per_segment", False)
     for reward in (1e6, -1e6):
         run, taken = Run(config, np.zeros(10**5)), []
         for number in range(rows):
             stage = int(run.view.stage[0])
-            theirs = len(taken) < rounds and not (apart and stage in taken)
+            theirs = number >= opening(config) and len(taken) < rounds and not (apart and stage in taken)
             if theirs:
                 taken.append(stage)
             x = row_of(config, run.view, axis(config, 0 if theirs else number))

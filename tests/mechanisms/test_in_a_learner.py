@@ -60,7 +60,7 @@ def wishart_noise(params):
 PUBLISHED = {"releases": "tree", "calibration": "published", "horizon": ROWS, "epsilon": 1.0}
 
 
-@pytest.mark.parametrize("reward_bound", [1.0, 4.0])
+@pytest.mark.parametrize("reach", [1.0, 4.0])
 @pytest.mark.parametrize(
     ("options", "noise_of"),
     [
@@ -73,9 +73,11 @@ PUBLISHED = {"releases": "tree", "calibration": "published", "horizon": ROWS, "e
     ],
     ids=["geometric", "tree", "toeplitz", "published", "wishart", "unshifted"],
 )
-def test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism(options, noise_of, reward_bound):
+def test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism(options, noise_of, reach):
     """V − regulariser·I and V·θ̃ at every release; between releases the view does not change by a bit."""
-    config = JointLinUCB(**{"dim": DIM, "epsilon": 20.0, "delta": 0.1, "reward_bound": reward_bound} | options)
+    config = JointLinUCB(
+        **{"dim": DIM, "epsilon": 20.0, "delta": 0.1, "reward_low": -reach, "reward_high": reach} | options
+    )
     params, learner = config.plan().params, config.start(seed=SEED)
     regulariser, noise = params.estimate.regulariser, noise_of(params)
     rng = np.random.default_rng(17)
@@ -84,7 +86,7 @@ def test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism(options, noise
     for row in range(1, ROWS + 1):
         x = rng.normal(size=DIM)
         x /= np.linalg.norm(x)
-        y = rng.uniform(-reward_bound, reward_bound)
+        y = rng.uniform(-reach, reach)
         learner.learn(x, y)
         gram += np.outer(x, x)
         vector += x * y

@@ -776,8 +776,8 @@ _SUMS = (
     Mutant(
         "rewards summed without their scale",
         "policies/linear.py",
-        "report[dim] = y * row.reward_scale",
-        "report[dim] = y",
+        "report[dim] = (y - row.reward_middle) * row.reward_scale",
+        "report[dim] = y - row.reward_middle",
         (
             "tests/laws/test_law_properties.py"
             "::test_no_pair_of_rows_moves_noised_sums_by_more_than_is_priced[joint-linucb-1]",
@@ -786,8 +786,8 @@ _SUMS = (
     Mutant(
         "the sensitivity of a row without its rewards",
         "policies/joint_linucb.py",
-        "return self.action_norm**2 + (self.reward_scale * self.reward_bound) ** 2",
-        "return self.action_norm**2",
+        "return length**2 + reward**2 if reward <= length else 2 * length * reward",
+        "return length**2",
         (
             "tests/laws/test_law_properties.py"
             "::test_no_pair_of_rows_moves_noised_sums_by_more_than_is_priced[joint-linucb-1]",
@@ -1514,7 +1514,7 @@ _CLOCK = (
     Mutant(
         "a row that is refused and makes no tick",
         "core/learner.py",
-        "            outcome = self._session.learn(self._without(row) if fits else np.zeros(self._dim), 0.0)",
+        "            outcome = self._session.learn(self._without(row) if fits else self._config.empty_row, 0.0)",
         "            outcome = outcome if fits else REFUSED",
         (f"{CLOCKS}::test_every_call_of_learn_is_a_tick_whatever_is_in_the_row[joint-linucb-0]",),
     ),
@@ -1522,7 +1522,7 @@ _CLOCK = (
         "a reward that strict refuses after the choice",
         "core/learner.py",
         "        with self._lock:\n            self._refuse_row()\n            self._learn(row, reward, token)",
-        "        if self._strict and abs(reward) > self._config.reward_bound:\n"
+        "        if self._strict and abs(reward) > self._config.reward_high:\n"
         '            raise OutOfBounds("refused")\n'
         "        with self._lock:\n            self._refuse_row()\n            self._learn(row, reward, token)",
         ("tests/core/test_learner.py::test_strict_clips_what_is_learned_a_refusal_would_not_tick",),
@@ -1598,4 +1598,174 @@ _CLOCK = (
     ),
 )
 
-MUTANTS: tuple[Mutant, ...] = _PRICES + _CURVES + _BOOKS + _PROGRAMS + _SUMS + _EXACT + _CLOCK
+ARMS = "tests/policies/test_arms.py"
+FORGETS = "tests/counters/test_discounted.py"
+PREPARES = "tests/test_preparation.py"
+
+_ARMS = (
+    Mutant(
+        "a discounted sum priced for one release",
+        "privacy/accountant.py",
+        "event.sensitivity * math.sqrt((1 - keep ** (2 * event.releases)) / (1 - keep**2)) / event.scale",
+        "event.sensitivity / event.scale",
+        _oracle("discounted"),
+    ),
+    Mutant(
+        "a discounted sum priced as if rows were discounted twice",
+        "privacy/accountant.py",
+        "math.sqrt((1 - keep ** (2 * event.releases)) / (1 - keep**2))",
+        "math.sqrt((1 - keep ** (4 * event.releases)) / (1 - keep**4))",
+        _oracle("discounted"),
+    ),
+    Mutant(
+        "the cheaper of two releases is the price",
+        "privacy/accountant.py",
+        "return max(*map(price, parts), math.hypot(*(price(_one_sided(part)) for part in parts)))",
+        "return min(*map(price, parts), math.hypot(*(price(_one_sided(part)) for part in parts)))",
+        _oracle("either"),
+    ),
+    Mutant(
+        "opposite rewards of one arm taken for rows of two",
+        "policies/joint_linucb.py",
+        "return length**2 + reward**2 if reward <= length else 2 * length * reward",
+        "return length * math.sqrt(length**2 + 2 * reward**2) if reward <= length else 2 * length * reward",
+        (f"{LAWS}::test_the_sensitivity_is_attained[joint-linucb-12]",),
+    ),
+    Mutant(
+        "a discount that is never made",
+        "counters/discounted.py",
+        "        kept[k] = counter.keep * kept[k] + sums[k]\n",
+        "        kept[k] += sums[k]\n",
+        (f"{FORGETS}::test_a_row_is_in_all_releases_together_as_much_as_is_priced",),
+    ),
+    Mutant(
+        "a discount that is never made on a lattice",
+        "counters/discounted.py",
+        "scaled(memory[0, k], memory[1, k], counter.keep)",
+        "scaled(memory[0, k], memory[1, k], 1.0)",
+        (f"{FORGETS}::test_on_a_lattice_what_is_published_is_off_by_rounding_alone",),
+    ),
+    Mutant(
+        "discounted sums without noise",
+        "counters/discounted.py",
+        "    draw_symmetric(noise, counter.scale, dim, released)\n",
+        "    draw_symmetric(noise, counter.scale, dim, released)\n    released[:] = 0.0\n",
+        (f"{FORGETS}::test_what_is_published_has_the_deviation_that_is_said",),
+    ),
+    Mutant(
+        "discounted sums on a lattice without noise",
+        "counters/discounted.py",
+        "        released[k] += nearest(high, low)",
+        "        released[k] = nearest(high, low)",
+        (f"{FORGETS}::test_on_a_lattice_noise_is_added_once_and_weighted_as_in_doubles",),
+    ),
+    Mutant(
+        "discounted sums that are not rounded",
+        "counters/discounted.py",
+        "        released[k] += nearest(high, low)",
+        "        released[k] += high + low",
+        (f"{FORGETS}::test_on_a_lattice_what_is_published_is_off_by_rounding_alone",),
+    ),
+    Mutant(
+        "a segment that is summed again",
+        "counters/discounted.py",
+        "        sums[k] = 0.0\n",
+        "",
+        (f"{FORGETS}::test_without_noise_what_is_published_is_the_weighted_sum",),
+    ),
+    Mutant(
+        "a row that reaches into the sums of the next arm",
+        "policies/by_arm.py",
+        "vault.sums[..., arm * size : (arm + 1) * size]",
+        "vault.sums[..., arm * size + (arm == 0) : (arm + 1) * size + (arm == 0)]",
+        (f"{ARMS}::test_a_row_of_an_arm_leaves_the_blocks_of_all_others[double-0]",),
+    ),
+    Mutant(
+        "rewards that are not measured from the middle",
+        "policies/by_arm.py",
+        "report[width] = (y - bounds.reward_middle) * bounds.reward_scale",
+        "report[width] = y * bounds.reward_scale",
+        (f"{ARMS}::test_rewards_are_measured_from_the_middle_and_clipped",),
+    ),
+    Mutant(
+        "rewards of an arm that are not clipped",
+        "policies/by_arm.py",
+        "    y = within_interval(reward, bounds.reward_low, bounds.reward_high)\n",
+        "    y = reward\n",
+        (f"{ARMS}::test_rewards_are_measured_from_the_middle_and_clipped",),
+    ),
+    Mutant(
+        "a row of no arm that counts for the first",
+        "policies/by_arm.py",
+        "    report[width + 1] = -1.0\n",
+        "    report[width + 1] = 0.0\n    report[width] = 0.5\n    report[0] = 0.5\n",
+        (f"{ARMS}::test_nothing_is_added_by_what_stands_for_a_missing_row",),
+    ),
+    Mutant(
+        "rows of the opening in the sums too",
+        "policies/by_arm.py",
+        "        add_context(params.centre, report, vault.contexts)\n        return\n",
+        "        add_context(params.centre, report, vault.contexts)\n",
+        (f"{ARMS}::test_the_first_release_is_the_centre_and_no_row_of_it_is_in_a_sum",),
+    ),
+    Mutant(
+        "an opening that is over before it begins",
+        "policies/by_arm.py",
+        "np.array([0 if centred else 1], np.int64)",
+        "np.array([1], np.int64)",
+        (f"{ARMS}::test_the_first_release_is_the_centre_and_no_row_of_it_is_in_a_sum",),
+    ),
+    Mutant(
+        "an opening that never ends",
+        "policies/by_arm.py",
+        "                vault.learning[0] = 1\n",
+        "",
+        (f"{ARMS}::test_the_first_release_is_the_centre_and_no_row_of_it_is_in_a_sum",),
+    ),
+    Mutant(
+        "a centre without noise",
+        "preparation.py",
+        "(sums[0, i] + centre.scale * out[i]) / centre.rounds",
+        "sums[0, i] / centre.rounds",
+        (f"{PREPARES}::test_the_centre_has_the_noise_that_is_said",),
+    ),
+    Mutant(
+        "a centre on a lattice without noise",
+        "preparation.py",
+        "        out[i] += nearest(sums[0, i], sums[1, i])\n",
+        "        out[i] = nearest(sums[0, i], sums[1, i])\n",
+        (f"{PREPARES}::test_on_a_lattice_the_centre_is_a_whole_number_of_steps_with_its_noise_added_once",),
+    ),
+    Mutant(
+        "half the noise on the centre",
+        "policies/joint_linucb.py",
+        "centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)))",
+        "centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)) / 2)",
+        ("tests/privacy/test_preparation.py",),
+    ),
+    Mutant(
+        "a centre that costs a row half of what it moves",
+        "policies/joint_linucb.py",
+        "centre = GaussianEvent(ratio * inner.scale, 2 * self.action_norm)",
+        "centre = GaussianEvent(ratio * inner.scale, self.action_norm)",
+        (
+            "tests/laws/test_secure_laws.py::test_a_replaced_row_of_the_opening_moves_the_centre_by_no_more_than_is_priced",
+        ),
+    ),
+    Mutant(
+        "centred contexts that are longer than the bound",
+        "preparation.py",
+        "        scale_to(steps, steps.length * steps.share, dim, out)\n",
+        "        pass\n",
+        (f"{PREPARES}::test_a_row_without_its_shrinking_would_be_longer",),
+    ),
+    Mutant(
+        "a constant beside contexts of full length",
+        "preparation.py",
+        "scale_to(steps, steps.length * steps.share, dim, out)",
+        "scale_to(steps, steps.length, dim, out)",
+        ("tests/privacy/test_preparation.py::test_no_context_comes_out_longer_than_the_bound",),
+    ),
+)
+
+MUTANTS: tuple[Mutant, ...] = _PRICES + _CURVES + _BOOKS + _PROGRAMS + _SUMS + _EXACT + _CLOCK + _ARMS

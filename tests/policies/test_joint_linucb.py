@@ -56,7 +56,7 @@ def test_noise_does_not_grow_with_the_horizon_of_geometric_releases():
 
 def test_rewards_larger_than_actions_are_scaled_before_they_are_summed():
     """ζ = L/B̃: the sensitivity is 2L² whatever B̃ is, and the released vector is scaled back."""
-    config = promise(reward_bound=10.0)
+    config = promise(reward_low=-10.0, reward_high=10.0)
     assert config.sensitivity == pytest.approx(2.0)
     assert config.plan().noise_scale == promise().plan().noise_scale
     gamma = [one.plan().params.estimate.bias - promise_bias(one) for one in (config, promise())]
@@ -102,7 +102,7 @@ BAD = {
     "delta": [0, 1, -0.1, 1.5, math.nan],
     "dim": [0, -1, 2.5, True],
     "horizon": [0, 1, 1.5],
-    "releases": ["trees", None],
+    "releases": ["trees"],
     "calibration": ["loose"],
     "noise": ["laplace", None],
     "person_rounds": [0, -1, 2.5, True],
@@ -110,7 +110,7 @@ BAD = {
     "one_row_per_segment": [1, "yes"],
     "rho_min": [0, -1, math.nan],
     "action_norm": [0, -1, math.inf],
-    "reward_bound": [0],
+    "reward_high": [-1, math.inf],
     "parameter_norm": [0],
     "noise_level": [0],
     "failure": [0, 1],
@@ -145,7 +145,7 @@ def test_releases_every_round_without_a_horizon_are_refused_with_the_way_out(rel
 @pytest.mark.parametrize("releases", ["tree", "toeplitz"])
 def test_bounds_of_a_view_every_round_are_what_its_width_is_made_of(releases):
     """ρ_min, ρ_max and γ, by formula, and as the width of the plan has them."""
-    config = promise(releases=releases, horizon=1000, shift=2.5, parameter_norm=0.7, reward_bound=2.0)
+    config = promise(releases=releases, horizon=1000, shift=2.5, parameter_norm=0.7, reward_low=-2.0, reward_high=2.0)
     plan, bounds = config.plan(), config.regulariser_bounds()
     spread = plan.noise_scales["each view" if releases == "tree" else "last view"]
     share = 1000 * 1000  # R/α

@@ -40,7 +40,7 @@ def plain(**changes):
 
 CONFIGS = {
     "geometric": (joint, {}),
-    "large rewards": (joint, {"reward_bound": 4.0}),
+    "large rewards": (joint, {"reward_low": -4.0, "reward_high": 4.0}),
     "persons": (joint, {"person_rounds": 2}),
     "tree": (joint, {"releases": "tree", "horizon": 1000}),
     "toeplitz": (joint, {"releases": "toeplitz", "horizon": 1000}),

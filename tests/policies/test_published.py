@@ -65,7 +65,7 @@ def test_it_takes_more_noise_than_the_exact_tree_by_what_the_note_says(epsilon, 
 def gaussian_numbers(config):
     """s, Υ and g of Section 4.2."""
     m, d, n, alpha = slots(config.horizon), config.dim, config.horizon, config.failure_probability
-    size = config.action_norm**2 + config.reward_bound**2  # L̃²
+    size = config.action_norm**2 + config.reward_high**2  # L̃²
     s = math.sqrt(16 * m * size**2 * math.log(4 / config.delta) ** 2 / config.epsilon**2)
     upsilon = s * math.sqrt(2 * m) * (4 * math.sqrt(d) + 2 * math.log(2 * n / alpha))
     return s, upsilon, math.sqrt(d) + math.sqrt(2 * math.log(2 * n / alpha))
@@ -75,8 +75,8 @@ VARIANTS = [
     {},
     {"horizon": 1024, "delta": 1e-5},
     {"horizon": 1025, "epsilon": 3.0, "dim": 2},
-    {"action_norm": 2.0, "reward_bound": 0.5, "parameter_norm": 0.7},
-    {"reward_bound": 3.0, "failure": 0.01, "noise_level": 0.4},
+    {"action_norm": 2.0, "reward_low": -0.5, "reward_high": 0.5, "parameter_norm": 0.7},
+    {"reward_low": -3.0, "reward_high": 3.0, "failure": 0.01, "noise_level": 0.4},
 ]
 
 
@@ -131,10 +131,11 @@ def test_a_given_rho_min_moves_the_gaussian_shift(factor):
 
 def test_rewards_are_not_rescaled():
     """ζ = 1: the paper sums x·y as it comes, also where rewards are larger than actions."""
-    assert paper(reward_bound=3.0).reward_scale == 1.0
-    assert paper(reward_bound=3.0).sensitivity == 10.0
-    assert paper(reward_bound=3.0).plan().params.row.reward_scale == 1.0
-    assert paper(reward_bound=3.0, calibration="exact").reward_scale == pytest.approx(1 / 3)
+    wide = {"reward_low": -3.0, "reward_high": 3.0}
+    assert paper(**wide).reward_scale == 1.0
+    assert paper(**wide).sensitivity == 10.0
+    assert paper(**wide).plan().params.row.reward_scale == 1.0
+    assert paper(**wide, calibration="exact").reward_scale == pytest.approx(1 / 3)
 
 
 # Wishart masks, by formula ---------------------------------------------------------------------------------------

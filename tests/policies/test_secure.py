@@ -124,7 +124,7 @@ def test_so_much_noise_that_doubles_cannot_hold_it_is_refused():
     [
         {"views": 60, "ratio": 1.05},
         {"releases": "tree", "horizon": 200},
-        {"releases": "toeplitz", "horizon": 200, "reward_bound": 4.0},
+        {"releases": "toeplitz", "horizon": 200, "reward_low": -4.0, "reward_high": 4.0},
         {"window": 200, "ratio": 1.05},
         {"prior": tacit.Prior.from_rows(np.eye(3), np.ones(3))},
     ],
@@ -143,7 +143,7 @@ def test_without_noise_a_view_is_that_of_the_exact_sums(options):
     learn = entry(learn_checked, params, vault, view, np.zeros(3), 0.0, report, noise)
     stage = 0
     for _ in range(190):
-        x, y = rng.normal(size=3), rng.uniform(-one.reward_bound, one.reward_bound)
+        x, y = rng.normal(size=3), rng.uniform(one.reward_low, one.reward_high)
         x /= np.linalg.norm(x)
         learn(params, vault, view, x, y, report, noise)
         total, vector = total + np.outer(x, x), vector + x * y

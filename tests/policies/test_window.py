@@ -46,14 +46,14 @@ def unpacked(numbers):
 
 
 @pytest.mark.parametrize("window", [1, 2, 4, 50])
-@pytest.mark.parametrize("reward_bound", [1.0, 4.0])
-def test_a_view_holds_the_rows_of_its_window_and_one_draw_per_segment(window, reward_bound):
+@pytest.mark.parametrize("reach", [1.0, 4.0])
+def test_a_view_holds_the_rows_of_its_window_and_one_draw_per_segment(window, reach):
     """V − regulariser·I and V·θ̃: exact sums of the last min(k, w) segments plus their min(k, w) draws, nothing more."""
-    config = windowed(window=window, reward_bound=reward_bound)
+    config = windowed(window=window, reward_low=-reach, reward_high=reach)
     params, learner = config.plan().params, config.start(seed=SEED)
     times = [0, *params.schedule.times.tolist()]
     draws = fresh_draws(params.counter.scale, len(params.schedule.times))
-    actions, rewards = random_rows(times[-1], 22, reward_bound)
+    actions, rewards = random_rows(times[-1], 22, reach)
     stage, before = 0, learner.view
     for row in range(times[-1]):
         learner.learn(actions[row], rewards[row])
@@ -155,7 +155,7 @@ def test_the_price_is_that_of_one_segment_whatever_the_window_and_the_number_of_
 
 def test_confidence_numbers_are_the_formulas_with_a_failure_of_their_own_for_every_view():
     changes = {"dim": 5, "epsilon": 1.0, "window": 12, "views": 200, "failure": 0.01, "shift": 2.5}
-    config = windowed(**changes, parameter_norm=0.7, noise_level=0.4, reward_bound=2.0)
+    config = windowed(**changes, parameter_norm=0.7, noise_level=0.4, reward_low=-2.0, reward_high=2.0)
     plan = config.plan()
     found, stage = plan.params.estimate, np.arange(1, 201)
     alpha = 6 * 0.01 / (math.pi**2 * stage**2)

@@ -14,6 +14,7 @@ from tacit.cli import main
 from tacit.errors import BadInput
 from tacit.replaying import NOT_PRIVATE, Log, replay
 from tacit.replaying.fixed import Judged
+from tacit.replaying.single import best_arm
 from tacit.replaying.support import log_warnings, support_of
 
 from .worlds import best_of, write
@@ -35,11 +36,47 @@ def test_every_form_of_a_result_says_that_it_is_not_private(found):
 
 
 def test_every_number_says_what_it_is_of(found):
-    assert [estimate.name for estimate in found.estimates] == ["logged", "replay", "IPS", "SNIPS", "DR"]
+    assert [estimate.name for estimate in found.estimates] == [
+        "logged",
+        "best single",
+        "replay",
+        "IPS",
+        "SNIPS",
+        "DR",
+    ]
     assert "while it learns" in found["replay"].of
     assert "held fixed" in found["IPS"].of
     assert "first 300 rows" in found["DR"].of
     assert found.warnings == ()
+
+
+def test_the_best_single_action_is_chosen_on_one_part_and_judged_on_the_other():
+    log, _ = write(600, 1)
+    found = replay(CONFIG, log)
+    first, rest = log.part(0, 300), log.part(300, 600)
+    earned = [(first.rewards / first.propensities)[first.actions == arm].sum() for arm in range(log.arms)]
+    arm = int(np.argmax(earned))
+    weights = np.where(rest.actions == arm, 1 / rest.propensities, 0.0)
+    single = found["best single"]
+    assert single.value == pytest.approx(float((weights * rest.rewards).mean()))
+    assert single.low < single.value < single.high
+    assert f"always taking arm {arm}, by IPS on the rows after the first 300" in single.of
+    assert not any("most popular" in note for note in found.notes)
+
+
+def test_an_arm_without_a_row_is_never_the_best_single_action():
+    log, _ = write(600, 1)
+    losses = replace(log, rewards=log.rewards - 2.0, arms=log.arms + 1)
+    assert best_arm(losses, 300) < log.arms
+
+
+def test_a_policy_below_the_best_single_action_is_told_what_to_do_instead():
+    log, _ = write(600, 1)
+    popular = replace(log, rewards=np.where(log.actions == 1, 1.0, log.rewards / 10))
+    noisy = tacit.JointLinUCB(dim=9, epsilon=0.01, delta=1e-6)
+    found = replay(noisy, popular)
+    assert found["DR"].value < found["best single"].value
+    assert "By DR the fixed policy earns less than the best single action: show the most popular item" in repr(found)
 
 
 def test_the_same_seed_gives_the_same_estimates(found):
@@ -116,7 +153,7 @@ def test_a_policy_over_a_list_is_replayed_and_not_judged_by_weights():
     paid = (rng.random(900) < np.array([0.2, 0.5, 0.8])[arms]).astype(float)
     log = Log(actions=arms, rewards=paid, propensities=np.full(900, 1 / 3), contexts=np.ones((900, 1)), arms=3)
     found = replay(tacit.UCB1(), log)
-    assert [estimate.name for estimate in found.estimates] == ["logged", "replay"]
+    assert [estimate.name for estimate in found.estimates] == ["logged", "best single", "replay"]
     assert found["replay"].low > found["logged"].high
     assert found.support is None
 
@@ -148,11 +185,11 @@ def test_the_command_prints_a_table_or_json(path, tmp_path, capsys):
     assert "log.csv: 600 rows, 3 arms, 9 features" in printed
     assert "linucb width=0.3  SNIPS" in printed
     assert NOT_PRIVATE in printed
-    assert len(pd.read_csv(tmp_path / "out.csv")) == 5
+    assert len(pd.read_csv(tmp_path / "out.csv")) == 6
     assert main([*asked, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["warning"] == NOT_PRIVATE
-    assert facts["results"][0]["estimates"][1]["name"] == "replay"
+    assert facts["results"][0]["estimates"][1]["name"] == "best single"
 
 
 @pytest.mark.parametrize(

@@ -122,9 +122,9 @@ def test_noise_that_can_only_be_simulated_is_refused(service, policy, parameters
     "apart",
     [
         {"budget": {"epsilon": 100.0, "delta": 0.1}},
-        {"bounds": {"reward_bound": 2.0, "action_norm": 0.5}},
+        {"bounds": {"reward_low": -2.0, "reward_high": 2.0, "action_norm": 0.5}},
         {"person_rounds": 4},
-        {"budget": {"epsilon": 100.0}, "bounds": {"reward_bound": 2.0}, "person_rounds": 3},
+        {"budget": {"epsilon": 100.0}, "bounds": {"reward_low": -2.0, "reward_high": 2.0}, "person_rounds": 3},
     ],
 )
 def test_budget_bounds_and_person_limit_may_stand_apart_or_among_the_parameters(apart):

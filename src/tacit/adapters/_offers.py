@@ -25,6 +25,11 @@ class Offers:
         self.listed = config.fixed_actions is not None
         self.features = 0
         dim = config.dim
+        if config.arms_of_context is not None:
+            raise BadInput(
+                "Expected a policy whose actions are vectors, got one with arms. Leave arms out and give "
+                f"dim=tacit.features.per_arm_dim(features={dim}, arms={arms})."
+            )
         if config.fixed_actions is not None:
             if len(config.fixed_actions) != arms:
                 raise BadInput(

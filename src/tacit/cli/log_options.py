@@ -26,6 +26,7 @@ _FLAGS = (
     ("items", "FILE", "item_id and item_feature_…: public facts of actions"),
     ("model", "per-arm|shared|hybrid", "how context and action come together"),
     ("position", "N", "keep the rows of one position"),
+    ("person", "COLUMN", "who it was, where people come back"),
 )
 
 #: The flags by name.

@@ -135,13 +135,21 @@ def typed(kind: Any, settings: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def build(kind: Any, settings: Mapping[str, str], required_hint: str, **defaults: Any) -> Any:
-    """Make a configuration of the settings it knows, and of `defaults` where it was given none."""
+def build(
+    kind: Any,
+    settings: Mapping[str, str],
+    required_hint: str,
+    *,
+    make: Callable[[Any, dict[str, Any]], Any] | None = None,
+    **defaults: Any,
+) -> Any:
+    """Make a configuration of the settings it knows, and of `defaults` where it was given none. `make` is who makes it
+    where a horizon that was not given follows from a run."""
     values = {**defaults, **typed(kind, settings)}
     for name, field in fields(kind).items():
-        if field.default is dataclasses.MISSING and name not in values:
+        if field.default is dataclasses.MISSING and name not in values and not (make and name == "horizon"):
             raise BadInput(f"Expected --{name.replace('_', '-')}, got none. {required_hint}")
-    return kind(**values)
+    return kind(**values) if make is None else make(kind, values)
 
 
 def refuse_unknown(settings: dict[str, str], *kinds: type[Policy] | type[Environment]) -> None:

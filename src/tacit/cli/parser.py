@@ -321,7 +321,7 @@ def _add_frontier(sub: argparse.ArgumentParser) -> None:
         "--log",
         type=Path,
         metavar="FILE",
-        help="a log in place of an environment; its columns are named by the flags that `tacit replay --help` lists",
+        help="a log (or actg175) in place of an environment; `tacit replay --help` lists the flags for its columns",
     )
     sub.add_argument("--epsilons", default="0.1,0.3,1,3,10,30", metavar="A,B", help="promises to try")
     sub.add_argument("--delta", type=float, default=1e-6, help="where every epsilon is read (default: 1e-6)")
@@ -350,7 +350,7 @@ def _add_frontier(sub: argparse.ArgumentParser) -> None:
 
 
 def _add_replay(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("log", type=Path, help="a CSV or Parquet file: action, reward, propensity, features")
+    sub.add_argument("log", type=Path, help="a CSV or Parquet file: action, reward, propensity, features; or actg175")
     sub.add_argument("policy", nargs="+", help="policies; options of one alone after a colon")
     add_log_flags(sub)
     sub.add_argument("--runs", type=whole_number, default=1, help="replays with fresh noise (default: 1)")

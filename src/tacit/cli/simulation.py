@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ def run(parsed: argparse.Namespace, rest: list[str]) -> int:
     from tacit.report.tables import number
     from tacit.simulation.result import check_table_path
 
-    world, asked = _configure(parsed, rest, [parsed.policy])
+    world, asked = _configure(parsed, rest, [parsed.policy], comparable=False)
     if isinstance(asked[0], Asked):
         return run_predictions(parsed, world, asked[0])
     [(label, config)] = asked
@@ -53,15 +52,12 @@ def compare(parsed: argparse.Namespace, rest: list[str]) -> int:
     """`tacit compare POLICY…`. One policy after the other: the speed of each is its own, with nothing beside it."""
     from tacit.report.comparison import Comparison
 
-    world, asked = _configure(parsed, rest, parsed.policy)
+    world, asked = _configure(parsed, rest, parsed.policy, comparable=True)
     if isinstance(asked[0], Asked):
         return compare_predictions(parsed, world, asked)
     results = []
     for label, config in asked:
-        # Widths are comparable only at the same failure probability: the paper's 1/n, unless one was given.
-        unsaid = config.has_option("failure") and config.failure is None
-        fair = _with_failure(config, 1 / parsed.rounds) if unsaid else config
-        results.append(_simulate(parsed, world, label, fair))
+        results.append(_simulate(parsed, world, label, config))
         if results[-1].interrupted:
             break
     comparison = Comparison(results, parsed.command_line)
@@ -80,11 +76,17 @@ def compare(parsed: argparse.Namespace, rest: list[str]) -> int:
     return 130 if results[-1].interrupted else 0
 
 
-def _configure(parsed: argparse.Namespace, rest: list[str], names: Sequence[str]) -> tuple[Any, list[Any]]:
+def _configure(
+    parsed: argparse.Namespace, rest: list[str], names: Sequence[str], *, comparable: bool
+) -> tuple[Any, list[Any]]:
     """The environment that a command line asks for, and its policies: with their labels, or as `Asked` where they are
-    learners of functions."""
+    learners of functions. `comparable`: widths at one failure probability, unless one was given."""
     from tacit.environments import FUNCTION_CATALOGUE, environment, refuse_other_world
     from tacit.policies.catalogue import policy
+    from tacit.simulation.configured import configured
+
+    def make(kind: Any, values: dict[str, Any]) -> Any:
+        return configured(kind, values, parsed.rounds, comparable=comparable)
 
     world_kind: Any = environment(parsed.environment)
     functions = world_kind.slug in FUNCTION_CATALOGUE
@@ -110,7 +112,8 @@ def _configure(parsed: argparse.Namespace, rest: list[str], names: Sequence[str]
         told = {} if functions else {name: str(size) for name, size in world.shape(kind, said).items()}
         settings = {**told, **said}
         label = " ".join([kind.slug, *(f"{key}={value}" for key, value in extra.items())])
-        config = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")
+        hint = f"`tacit policies {kind.slug}` lists the options."
+        config = build(kind, settings, hint) if functions else build(kind, settings, hint, make=make)
         asked.append(Asked(label, config, read_ways(its_ways)) if functions else (label, config))
     return world, asked
 
@@ -121,8 +124,3 @@ def _simulate(parsed: argparse.Namespace, world: Environment, label: str, config
     return simulate(
         config, world, parsed.rounds, parsed.trials, parsed.seed, label=label, by=parsed.by, threads=parsed.threads
     )
-
-
-def _with_failure(config: Policy, failure: float) -> Policy:
-    changed: Policy = dataclasses.replace(config, failure=min(failure, 0.5))  # type: ignore[call-arg]
-    return changed

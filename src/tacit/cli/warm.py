@@ -63,7 +63,7 @@ def _play(kind: Any, place: int) -> None:
     list plays plain arms, where it plays at all, by rounds and by episodes: worlds with a list are all of one kind."""
     from dataclasses import replace
 
-    from tacit.environments import CATALOGUE, Arms
+    from tacit.environments import CATALOGUE, Arms, Table
     from tacit.policies.episodic.verbs import EpisodeParams
     from tacit.simulation import simulate
 
@@ -74,9 +74,15 @@ def _play(kind: Any, place: int) -> None:
         for by in ("rounds", "episodes") if episodic else ("rounds",):
             simulate(wide, Arms(), rounds=2, by=by, progress=False)
         return
+    by_arm = kind.examples(dim=5)[place].arms_of_context is not None
     for world_kind in CATALOGUE.values():
-        world = world_kind()
-        simulate(kind.examples(dim=world.features)[place], world, rounds=2, progress=False)
+        # Small where it can be: what is compiled is the same, and 650 features take their time.
+        world = Table(projection=2) if world_kind is Table else world_kind()
+        shape = world.by_context.context_shape
+        if not by_arm:
+            simulate(kind.examples(dim=world.features)[place], world, rounds=2, progress=False)
+        elif shape is not None:
+            simulate(replace(kind.examples(dim=shape[1])[place], arms=shape[0]), world, rounds=2, progress=False)
 
 
 def _served(config: Any) -> Any:
@@ -100,12 +106,14 @@ def _live(config: Any) -> None:
     if config.fixed_actions is not None:
         learner.learn(learner.choose(), 0.5, **who)
         return
-    learner.choose(np.eye(5))
-    learner.choose_many(np.eye(5)[None])
-    learner.learn(np.eye(5)[0], 0.5, **who)
+    by_arm = config.arms_of_context is not None
+    offer, taken = (np.eye(5)[0], (np.eye(5)[0], 0)) if by_arm else (np.eye(5), (np.eye(5)[0],))
+    learner.choose(offer)
+    learner.choose_many(offer[None])
+    learner.learn(*taken, 0.5, **who)
     if config.rows_may_come_late:  # a row and its tick apart
-        learner.reward(learner.decide(np.eye(5), **who), 0.5)
-        learner.decide(np.eye(5), **who)
+        learner.reward(learner.decide(offer, **who), 0.5)
+        learner.decide(offer, **who)
 
 
 def _live_apart(config: Any) -> None:

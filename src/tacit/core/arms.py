@@ -21,7 +21,7 @@ __all__ = ["ArmsLearner", "learner_of", "offer", "row_of_arm"]
 
 def learner_of(config: Policy, *, seed: int | None, sampler: str, closes_after: int | None = None) -> Learner:
     """A learner with the face that this configuration has."""
-    kind = Learner if config.arms is None else ArmsLearner
+    kind = Learner if config.arms_of_context is None else ArmsLearner
     return kind(config, seed=seed, sampler=sampler, closes_after=closes_after)
 
 
@@ -49,6 +49,7 @@ class ArmsLearner(Learner):
         dim = self._config.dim
         if given.ndim != 2 or given.shape[1] != dim:
             raise BadInput(f"Expected contexts of shape (N, {dim}), got {given.shape}.")
+        refuse_unfit("contexts", given)
         mask = as_mask(allowed, self._arms)
         return self._serve_many(np.hstack([given, np.broadcast_to(mask, (len(given), len(mask)))])[:, None, :].copy())
 
@@ -69,23 +70,32 @@ class ArmsLearner(Learner):
 
     @property
     def _arms(self) -> int:
-        arms = self._config.arms
+        arms = self._config.arms_of_context
         assert arms is not None
         return arms
 
 
 def offer(config: Policy, context: ArrayLike, allowed: ArrayLike | None = None) -> Floats:
     """What is offered in a round, as kernels take it: one row, the context and behind it a 1 or a 0 for each arm."""
-    assert config.arms is not None
-    return np.concatenate([_context(config, context), as_mask(allowed, config.arms)])[None, :]
+    assert config.arms_of_context is not None
+    values = _context(config, context)
+    refuse_unfit("context", values)
+    return np.concatenate([values, as_mask(allowed, config.arms_of_context)])[None, :]
+
+
+def refuse_unfit(name: str, values: Floats) -> None:
+    """Unless all numbers of what is offered are finite."""
+    if first_unfit(values.reshape(-1)) >= 0:
+        raise not_finite(name, values)
 
 
 def row_of_arm(config: Policy, context: ArrayLike, arm: object) -> Floats:
     """A row to learn: the context, and behind it the number of the arm."""
-    count = config.arms
+    count = config.arms_of_context
     assert count is not None
     if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < count:
-        got = "another number" if isinstance(arm, int | np.integer) else type(arm).__name__
+        whole = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
+        got = "another number" if whole else type(arm).__name__
         raise BadInput(
             f"Expected an arm from 0 to {count - 1}, got {got}. Pass what choose() returned: learn(context, arm, "
             "reward)."
@@ -116,9 +126,3 @@ def _context(config: Policy, context: ArrayLike) -> Floats:
     if values.shape != (config.dim,):
         raise BadInput(f"Expected a context of shape ({config.dim},), got {values.shape}.")
     return values
-
-
-def refuse_unfit(rows: Floats) -> None:
-    """Unless all numbers of what is offered are finite."""
-    if first_unfit(rows.reshape(-1)) >= 0:
-        raise not_finite("context", rows)

@@ -31,7 +31,7 @@ class Asked(Declared):
     is said here; what has no default here is asked only of those who have the option."""
 
     dim: int  #: d, the length of an action: every policy has one, as an option or from its list
-    arms: int | None = None  #: K, of a policy whose arms share a context; None: actions are vectors of their own
+    arms: int | None = None  #: K, where the number of arms is an option
     person_rounds: int | None = None  #: rounds of a person that are protected together; None: the unit is the round
     one_row_per_segment: bool = False  #: whether a person's second row between two releases counts as zeros
     strict: bool = False  #: whether actions offered outside the bounds are refused; then there are bounds:
@@ -127,17 +127,31 @@ class Policy(Asked, Settings, ABC):
         return None if public else self.empty_row
 
     @property
+    def arms_of_context(self) -> int | None:
+        """K, where all arms share a context and have a parameter each; None: actions are vectors of their own."""
+        return self.arms if self.by_arm else None
+
+    @property
     def empty_row(self) -> Floats:
         """A row that adds nothing: zeros, and of an arm that there is not."""
-        return np.zeros(self.dim) if self.arms is None else np.append(np.zeros(self.dim), -1.0)
+        return np.zeros(self.dim) if self.arms_of_context is None else np.append(np.zeros(self.dim), -1.0)
 
     def taken(self, rows: Floats, arm: int) -> Floats:
         """What is learned of an arm that was taken from what was offered, as a copy."""
-        row: Floats = rows[arm].copy() if self.arms is None else np.append(rows[0, : self.dim], float(arm))
+        row: Floats = rows[arm].copy() if self.arms_of_context is None else np.append(rows[0, : self.dim], float(arm))
         return row
 
     def offered(self, actions: Floats) -> Self:
         """The same configuration for this list of actions, where it has none of its own yet."""
+        return self
+
+    def for_rounds(self, rounds: int) -> Self:
+        """The same configuration for a run of so many rounds, whose number is known beforehand: itself, unless a policy
+        has something to gain from knowing it and was not told. Simulations ask for it before the first round; asking
+        twice changes nothing. Who serves people asks for it by hand, if at all.
+
+        A policy that cannot be made without a horizon has one already: `tacit.simulation.configured` fills it in.
+        """
         return self
 
     def start(

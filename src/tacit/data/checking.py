@@ -43,26 +43,31 @@ def refuse_few(count: int, what: str) -> None:
         raise BadInput(f"Expected at least {LEAST_ROWS} {what}, got {count}. Give a longer table.")
 
 
-def refuse_missing(frame: pd.DataFrame, names: Sequence[str]) -> None:
-    """A missing value is not a zero, and what stands for it is the user's to say."""
+def refuse_missing(frame: pd.DataFrame, names: Sequence[str], *, choice: bool) -> None:
+    """A row without an answer is no round; features may be missing, if the user so chooses."""
     holes = {name: int(frame[name].isna().sum()) for name in names}
     found = [f"{count:,} missing in {name!r}" for name, count in holes.items() if count]
     if found:
         more = f" and in {len(found) - _LISTED} more columns" if len(found) > _LISTED else ""
         raise BadInput(
             f"Expected a value in every row of the columns in use, got {', '.join(found[:_LISTED])}{more} (of "
-            f"{len(frame):,} rows). Fill or drop those rows, or leave the columns out with `ignore`."
+            f"{len(frame):,} rows). "
+            + (
+                "Say missing=True, fill or drop those rows, or leave feature columns out with `ignore`."
+                if choice
+                else "A row without an answer is no round: fill or drop those rows."
+            )
         )
 
 
 def refuse_words(frame: pd.DataFrame, names: Sequence[str]) -> None:
     """Features are numbers, unless their categories were declared."""
-    words = [name for name in names if not _numeric(frame[name])]
+    words = [name for name in names if not numeric(frame[name])]
     if words:
         raise BadInput(
             f"Expected numbers in the feature columns, got other things (strings, dates) in {listed(words)}. Declare "
             f"the values they can have, as in categories=({words[0] + '=first|second'!r},), which makes one column of "
-            "0 and 1 for each; or leave them out with `ignore`."
+            "0 and 1 for each; or leave them out with `ignore`. A missing number is an empty cell."
         )
 
 
@@ -75,17 +80,25 @@ def refuse_infinite(name: str, values: Floats) -> None:
         )
 
 
-def refuse_constant(frame: pd.DataFrame, names: Sequence[str]) -> None:
-    """A column that is the same for everybody tells nothing, and each feature costs noise."""
-    same = [name for name in names if frame[name].nunique(dropna=False) < 2]
-    if same:
+def constant(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """The columns that are the same for everybody: they tell nothing, and each feature costs noise."""
+    same = [name for name in names if _same_everywhere(frame[name])]
+    if len(same) == len(names):
         raise BadInput(
-            f"Expected every feature to vary, got the same value in all {len(frame):,} rows of {listed(same)}. Leave "
-            f"{'it' if len(same) == 1 else 'them'} out with `ignore`."
+            f"Expected a feature that varies, got the same value in all {len(frame):,} rows of {listed(same)}. Name "
+            "other columns."
         )
+    return same
 
 
-def _numeric(column: pd.Series) -> bool:
+def _same_everywhere(column: pd.Series) -> bool:
+    try:
+        return int(column.nunique(dropna=False)) < 2
+    except TypeError:  # lists and the like: refused later, as words
+        return False
+
+
+def numeric(column: pd.Series) -> bool:
     from pandas.api.types import is_complex_dtype, is_numeric_dtype
 
     return is_numeric_dtype(column) and not is_complex_dtype(column)

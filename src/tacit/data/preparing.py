@@ -36,6 +36,7 @@ class Recipe:
     low: float | tuple[float, ...] | None = None
     high: float | tuple[float, ...] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: bool = True  #: features may be missing: then the middle stands for them, with a column that says so
     projection: int | None = None
     projection_seed: int = 0
     intercept: bool = True
@@ -54,15 +55,20 @@ class Prepared:
 def prepare(raw: Raw, recipe: Recipe) -> Prepared:
     """Check the table, scale it, and say what was done. Nothing is computed from a table that is refused."""
     frame = raw.frame
-    names = _features(raw, recipe)
+    every = _features(raw, recipe)
     checking.refuse_few(len(frame), "rows")
-    checking.refuse_missing(frame, [*names, recipe.target, *([recipe.group] if recipe.group else [])])
+    answers = [recipe.target, *([recipe.group] if recipe.group else [])]
+    checking.refuse_missing(frame, answers if recipe.missing else [*every, *answers], choice=not recipe.missing)
+    dropped = checking.constant(frame, every) if raw.own else []  # pictures have corners that are always white
+    names = [name for name in every if name not in dropped]
     measured = [name for name in names if name not in recipe.categories]
     checking.refuse_words(frame, measured)
-    if raw.own:  # pictures have corners that are always white
-        checking.refuse_constant(frame, names)
     arranged = _by_class(raw, recipe) if recipe.group is None else _by_action(raw, recipe, recipe.group)
-    vectors, notes = _vectors(raw, recipe, names, measured)
+    # Bounds are declared for the columns of numbers of the file, whether they vary or not.
+    declared = [name for name in every if name not in recipe.categories and checking.numeric(frame[name])]
+    vectors, notes = _vectors(raw, recipe, names, _bounds(raw, recipe, declared, measured))
+    if dropped:
+        notes.insert(0, f"Left out, as the same value stands in every row: {checking.listed(dropped)}.")
     width = vectors.shape[1]
     return Prepared(
         contexts=np.ascontiguousarray(vectors[arranged.rows].reshape(len(arranged.rows), -1, width)),
@@ -186,23 +192,36 @@ def _by_action(raw: Raw, recipe: Recipe, group: str) -> _Arranged:
     )
 
 
-def _vectors(raw: Raw, recipe: Recipe, names: list[str], measured: list[str]) -> tuple[Floats, list[str]]:
+def _vectors(
+    raw: Raw, recipe: Recipe, names: list[str], bounds: tuple[dict[str, float], dict[str, float]]
+) -> tuple[Floats, list[str]]:
     """One vector of norm at most 1 per row, and what was done to get it."""
-    frame, notes = raw.frame, []
-    lows, highs = _bounds(raw, recipe, measured)
-    blocks, outside = [], np.zeros(len(frame), bool)
+    frame, notes, (lows, highs) = raw.frame, [], bounds
+    blocks, outside, holes = [], np.zeros(len(frame), bool), []
     for name in names:
+        absent = frame[name].isna().to_numpy()
         if name in recipe.categories:
-            blocks.append(one_hot(frame, name, recipe.categories[name]))
-            continue
-        low, high, values = lows[name], highs[name], _numbers(frame, name)
-        outside |= (values < low) | (values > high)
-        # Halved first: the span of two huge bounds may be beyond what a float can hold.
-        centre, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-        blocks.append(((np.clip(values, low, high) - centre) / half)[:, None])
+            block = np.zeros((len(frame), len(recipe.categories[name])))
+            block[~absent] = one_hot(frame[~absent], name, recipe.categories[name])
+        else:
+            low, high, values = lows[name], highs[name], _numbers(frame, name)
+            outside |= (values < low) | (values > high)
+            # Halved first: the span of two huge bounds may be beyond what a float can hold.
+            centre, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+            block = np.where(absent, 0.0, (np.clip(values, low, high) - centre) / half)[:, None]
+        if absent.any():
+            holes.append(name)
+            block = np.hstack([block, absent[:, None]])  # where this is 1 the others are 0: no row gets longer
+        blocks.append(block)
     # Every column brings at most 1: so divided, the whole is in the unit ball.
     vectors: Floats = np.hstack(blocks) / math.sqrt(len(names))
-    if measured:
+    if holes:
+        count = int(frame[holes].isna().any(axis=1).sum())
+        notes.append(
+            f"Missing values ({count:,} of {len(frame):,} rows have one): 0 stands for them, which is the middle of a "
+            f"column's bounds, and a column of 0 and 1 says where, for {checking.listed(holes)}."
+        )
+    if lows:
         notes.append(
             f"Numbers are scaled by {'declared' if raw.own or recipe.low is not None else 'built-in'} bounds "
             "to the unit ball, not by the rows."
@@ -213,8 +232,9 @@ def _vectors(raw: Raw, recipe: Recipe, names: list[str], measured: list[str]) ->
             if clipped
             else "No row held a value outside the bounds."
         )
-    if recipe.categories:
-        notes.append(f"Declared categories became columns of 0 and 1: {checking.listed(list(recipe.categories))}.")
+    words = [name for name in names if name in recipe.categories]
+    if words:
+        notes.append(f"Declared categories became columns of 0 and 1: {checking.listed(words)}.")
     width, wanted = vectors.shape[1], recipe.projection
     if wanted is not None and wanted < width:
         vectors, shortened = _project(vectors, wanted, recipe.projection_seed)
@@ -228,18 +248,20 @@ def _vectors(raw: Raw, recipe: Recipe, names: list[str], measured: list[str]) ->
     return vectors, notes
 
 
-def _bounds(raw: Raw, recipe: Recipe, measured: list[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """What each measured column can be, as declared or built in."""
+def _bounds(
+    raw: Raw, recipe: Recipe, measured: list[str], used: list[str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """What each measured column can be, as declared or built in; checked where it is used."""
     found = []
     for place, (what, given) in enumerate((("low", recipe.low), ("high", recipe.high))):
         if given is None:
-            if any(name not in raw.bounds for name in measured):
+            if any(name not in raw.bounds for name in used):
                 raise BadInput(
                     f"Expected `{what}`, a bound that you declare for the columns {checking.listed(measured)}, got "
                     "none. Say what can occur: one number for all, or one for each in this order. A bound read "
                     "from the rows would tell on whoever holds it."
                 )
-            found.append({name: raw.bounds[name][place] for name in measured})
+            found.append({name: raw.bounds[name][place] for name in used})
         elif isinstance(given, tuple):
             if len(given) != len(measured):
                 raise BadInput(
@@ -249,8 +271,8 @@ def _bounds(raw: Raw, recipe: Recipe, measured: list[str]) -> tuple[dict[str, fl
             found.append(dict(zip(measured, given, strict=True)))
         else:
             found.append(dict.fromkeys(measured, given))
-    lows, highs = found
-    for name in measured:
+    lows, highs = ({name: values[name] for name in used} for values in found)
+    for name in used:
         if lows[name] >= highs[name]:
             raise BadInput(
                 f"Expected low < high for column {name!r}, got low={lows[name]!r}, high={highs[name]!r}. "
@@ -260,8 +282,9 @@ def _bounds(raw: Raw, recipe: Recipe, measured: list[str]) -> tuple[dict[str, fl
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> Floats:
-    values: Floats = frame[name].to_numpy(dtype=np.float64)
-    checking.refuse_infinite(name, values)
+    """The column, with NaN for what is missing and nothing else that is not finite."""
+    values: Floats = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    checking.refuse_infinite(name, values[~frame[name].isna().to_numpy()])
     return values
 
 

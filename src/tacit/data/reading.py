@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: The data sets that need no file.
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
+#: Those that another package brings with it.
+INSTALLED = ("actg175", "movielens")
 #: How the names of files that can be read end.
 CSV, PARQUET = (".csv", ".csv.gz"), (".parquet", ".pq")
 _KINDS = "a CSV file (.csv, .csv.gz) or a Parquet file (.parquet, .pq)"
@@ -41,7 +43,7 @@ def read_table(path: str | Path) -> Raw:
     file = Path(path).expanduser()
     if not file.name.lower().endswith((*CSV, *PARQUET)):
         if not file.exists() and len(file.parts) == 1 and not file.suffix:
-            known("bundled data set", str(path), BUNDLED, see=f"Or give the path of {_KINDS}.")
+            known("data set", str(path), [*BUNDLED, *INSTALLED], see=f"Or give the path of {_KINDS}.")
         raise BadInput(f"Expected {_KINDS}, got {file.name!r}. Export the table as one of them.")
     if not file.is_file():
         raise BadInput(f"Expected {_KINDS}, got {str(path)!r}, which does not exist. Check the path.")

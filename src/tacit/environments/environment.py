@@ -68,6 +68,12 @@ class Environment(Settings, ABC):
         return self.fixed_actions is not None or self.context_shape is not None
 
     @property
+    def exact_single(self) -> tuple[int, float, str] | None:
+        """Where it is known without playing which arm pays most on average: its number, what it loses per round, and a
+        sentence about it. None elsewhere."""
+        return None
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of numbers from this world should know."""
         return ()

@@ -45,7 +45,7 @@ class SharedContext(Environment):
     Popularities are the same in every trial and dealt to the arms anew; `relevant` features, drawn for each arm, move
     its rate up and down by equal parts, as far as the declared range from `low` to `high` allows. So rates are linear
     in the context, and no rate leaves the range. At the defaults an even choice is clicked in 6.9 % of the rounds, the
-    most popular arm in 14.2 %, and the best arm of every round in 16.6 %.
+    most popular arm in 14.2 %, and the best arm of every round in 18.5 %.
 
     Action k is the vector of K blocks that is z in block k and zero elsewhere (`tacit.features.per_arm`), so that every
     linear policy can play.
@@ -56,7 +56,7 @@ class SharedContext(Environment):
 
     arms: int = option("number of arms K", 10)
     context_dim: int = option("length p of the context, its constant coordinate included", 21)
-    relevant: int = option("how many features of the context matter to an arm", 2)
+    relevant: int = option("how many features of the context matter to an arm", 1)
     low: float = option("no click rate is lower", 0.02)
     high: float = option("no click rate is higher", 0.2)
 

@@ -49,8 +49,10 @@ class Table(Environment):
     one of them with its own features, and it pays what the column `target` says, from −1 to 1. They share a parameter.
 
     Features come into the unit ball by public steps, which `notes` states: declared bounds, declared categories, a
-    random projection that does not depend on the rows, a constant coordinate. Rounds are the rows in an order drawn by
-    the trial, pass after pass; a row that comes again counts as somebody else: the unit is the round and not the row.
+    constant coordinate, and if asked for a random projection that does not depend on the rows. Columns that are the
+    same in every row are left out, and a missing feature is 0, with a column that says where. Rounds are the rows in an
+    order drawn by the trial, pass after pass; a row that comes again counts as somebody else: the unit is the round and
+    not the row.
 
     There need be no θ* for which rewards are linear (`World.theta` is zero). Regret is counted against the right answer
     of every round, and no policy need reach 0. Nothing computed here is private: it is computed from raw data.
@@ -75,7 +77,8 @@ class Table(Environment):
     categories: tuple[str, ...] | str | None = option(
         'declared values of columns of words: "colour=red|green|*"; * stands for all others', None
     )
-    projection: int | None = option("project to so many columns at random where there are more; none: never", 8)
+    missing: bool = option("features may be missing: 0 stands for them, and a column of 0 and 1 says where", True)
+    projection: int | None = option("project to so many columns at random where there are more (default: never)", None)
     projection_seed: int = option("seed of the projection, which is public", 0)
     intercept: bool = option("add a constant coordinate", True)
 
@@ -102,10 +105,11 @@ class Table(Environment):
             whole("projection", self.projection, hint="None keeps all columns.")
         whole("projection_seed", self.projection_seed, low=0)
         flag("intercept", self.intercept)
+        flag("missing", self.missing)
         if self.features > MOST_FEATURES:
             raise BadInput(
                 f"Expected at most {MOST_FEATURES} features, got {self.features:,} ({self.count} actions, "
-                f"{self._prepared.contexts.shape[2]} columns). Project to fewer columns, or leave some out."
+                f"{self._prepared.contexts.shape[2]} columns). Project to fewer with `projection`, or leave some out."
             )
 
     @cached_property
@@ -126,6 +130,7 @@ class Table(Environment):
             low=self.low,
             high=self.high,
             categories=as_mapping(_settled(self.categories) or ()),
+            missing=self.missing,
             projection=self.projection,
             projection_seed=self.projection_seed,
             intercept=self.intercept,
@@ -168,6 +173,19 @@ class Table(Environment):
     @property
     def context_shape(self) -> tuple[int, int] | None:
         return (self.count, self._prepared.contexts.shape[2]) if self.model == "disjoint" else None
+
+    @property
+    def exact_single(self) -> tuple[int, float, str] | None:
+        if self.model != "disjoint":
+            return None
+        rewards = self._prepared.rewards
+        means = rewards.mean(axis=0)
+        arm = int(means.argmax())
+        return (
+            arm,
+            float(rewards.max(axis=1).mean() - means[arm]),
+            f"The best single action is always {self.actions[arm]!r}: right in {means[arm]:.3g} of the rows (exact).",
+        )
 
     @property
     def bounds(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def noise_aware(
 def fit_noise_aware(estimate: NoiseAware, published: Floats, view: Any) -> int:
     """θ̃, and W with ‖Wx‖ the spread of <x, θ̃>."""
     stage = min(view.stage[0], estimate.ridge.shape[0] - 1)
-    repairs = solve_clipped(
+    solve_clipped(
         published,
         estimate.ridge[stage],
         estimate.unscale,
@@ -78,7 +78,7 @@ def fit_noise_aware(estimate: NoiseAware, published: Floats, view: Any) -> int:
     )
     view.width[0] = estimate.multiplier
     view.stage[0] += 1
-    return repairs
+    return 0  # clipping is what is meant, and no repair
 
 
 @library_kernel
@@ -91,9 +91,8 @@ def solve_clipped(
     theta: Floats,
     factor: Floats,
     whiten: Floats,
-) -> int:
-    """Write θ̃, U with H = UᵀU, and the lower triangular W with WᵀW = σ²H⁻¹ + t²H⁻². Returns whether an eigenvalue of
-    the published matrix was clipped."""
+) -> None:
+    """Write θ̃, U with H = UᵀU, and the lower triangular W with WᵀW = σ²H⁻¹ + t²H⁻²."""
     dim = theta.shape[0]
     matrix, vector = np.zeros((dim, dim)), np.zeros(dim)
     at = 0
@@ -104,12 +103,8 @@ def solve_clipped(
     for i in range(dim):
         vector[i] = published[at + i] * unscale
     values, vectors = np.linalg.eigh(matrix)
-    clipped = 0
     for k in range(dim):
-        if values[k] < 0.0:
-            clipped = 1
-            values[k] = 0.0
-        values[k] += ridge
+        values[k] = max(values[k], 0.0) + ridge
     turned = np.dot(vectors.T, vector)
     for i in range(dim):
         theta[i] = 0.0
@@ -130,4 +125,3 @@ def solve_clipped(
             scaled[i, k] = vectors[i, k] * deviation
     matrix[:] = np.dot(scaled, scaled.T)
     linalg.lower_root(matrix, whiten)
-    return clipped

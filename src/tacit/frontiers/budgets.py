@@ -12,7 +12,7 @@ from tacit.core.functions import FunctionPolicy
 from tacit.core.policy import Policy
 from tacit.errors import BadInput
 from tacit.privacy.scope import Trust
-from tacit.simulation.told import told
+from tacit.simulation.configured import configured
 
 #: Tested unless told: a factor of about three from one to the next.
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -46,7 +46,8 @@ class Asked:
             values.setdefault("delta", delta)
         if issubclass(self.kind, FunctionPolicy):
             return self.kind(**values)
-        return self.kind(**told(self.kind, values, rounds))
+        config: Policy = configured(self.kind, values, rounds)
+        return config
 
 
 def epsilons_of(epsilons: Sequence[float]) -> tuple[float, ...]:

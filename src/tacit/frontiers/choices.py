@@ -49,7 +49,7 @@ def choices_after(
         for start in range(at, most, log.block_size):
             rows = np.arange(start, min(start + log.block_size, most))
             for row, x in zip(rows.tolist(), log.taken(rows, log.actions[rows]), strict=True):
-                teach(learner, x, int(log.actions[row]), float(log.rewards[row]), row)
+                teach(learner, log, row, x)
             step(len(rows))
         at = max(at, most)
         views.append(learner.view)
@@ -105,7 +105,7 @@ class ChoiceStore:
 
 def _fingerprint(log: Log) -> str:
     digest = hashlib.sha256(f"{log.model} {log.arms}".encode())
-    for values in (log.actions, log.rewards, log.propensities, log.contexts, log.arm_features):
+    for values in (log.actions, log.rewards, log.propensities, log.contexts, log.arm_features, log.persons):
         if values is not None:
             digest.update(repr(values.shape).encode() + np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()

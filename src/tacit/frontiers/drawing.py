@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from tacit._validate import one_of
 from tacit.errors import BadInput
-from tacit.frontiers.result import Frontier, Point
+from tacit.frontiers.result import Frontier, Level, Point
 from tacit.frontiers.shares import ENOUGH
-from tacit.report.charts import Chart, Line, Mark
+from tacit.report.charts import WITHOUT_LEARNING, Chart, Line, Mark
 from tacit.report.charts import frontier as frontier_chart
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def kept_chart(found: Frontier) -> Chart | None:
         lines,
         nonprivate=1.0,
         uniform=0.0,
+        floor=WITHOUT_LEARNING if found.floor is found.evenly else found.floor.label,
         y_label="share of the non-private gain",
         percent=True,
         marks=[Mark(label=f"{100 * ENOUGH:.0f} %", y=ENOUGH)],
@@ -46,7 +47,7 @@ def value_chart(found: Frontier) -> Chart | None:
         nonprivate=found.without_privacy.value.mean,
         uniform=found.evenly.value.mean,
         y_label=axis,
-        marks=[Mark(label=level.label, y=level.value.mean) for level in found.others],
+        marks=[Mark(label=level.label, y=level.value.mean) for level in (*_single(found), *found.others)],
         caption=_bands(found),
     )
 
@@ -68,7 +69,10 @@ def learning_chart(found: Frontier) -> Chart | None:
         x_label="rows learned from",
         y_label=found.setting.measure.axis,
         lines=lines,
-        marks=[Mark(label="without learning", y=found.evenly.value.mean)],
+        marks=[
+            Mark(label=WITHOUT_LEARNING, y=found.evenly.value.mean),
+            *(Mark(label=level.label, y=level.value.mean) for level in _single(found)),
+        ],
         log_x=True,
         caption="Each point is the policy held fixed after so many rows, judged on the same rows of the other part.",
     )
@@ -92,6 +96,10 @@ def draw(found: Frontier, axes: Axes | None, what: str) -> Axes:
             "not private, do not publish", (1, 1), xycoords="axes fraction", ha="right", va="bottom", fontsize=8
         )
     return drawn
+
+
+def _single(found: Frontier) -> list[Level]:
+    return [] if found.single is None else [found.single]
 
 
 def _lines(found: Frontier, read: Callable[[Point], tuple[float, float, float]]) -> list[Line]:

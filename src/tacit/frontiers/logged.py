@@ -29,8 +29,10 @@ from tacit.policies.linucb import LinUCB
 from tacit.replaying.doubly_robust import predicted
 from tacit.replaying.fixed import Judged
 from tacit.replaying.log import Log
+from tacit.replaying.single import always, best_arm
 from tacit.replaying.support import log_warnings, support_of
 from tacit.replaying.teaching import fitted
+from tacit.simulation.best_single import BEST_SINGLE
 
 #: The part of the log that is learned from.
 SPLIT = 0.5
@@ -106,10 +108,15 @@ def trace_logged(
     judge = _Judge.of(log.part(first, len(log)))
     top, *others = [_judged(judge, found) for found in choices]
     bottom = judge.evenly()
+    arm = best_arm(log, first)
+    single = judge.terms(always(judge.rest, arm))
+    # Without contexts that differ the best single action is all there is to find.
+    optimal = log.fixed_actions is not None
+    floor = single if single.mean() > bottom.mean() and not optimal else bottom
     marks = marks_of(first)
 
     def point(label: str, epsilon: float, config: Policy, found: _Judged) -> Point:
-        shares = _shares(found.path, top, bottom)
+        shares = _shares(found.path, top, floor)
         return Point(
             label=label,
             asked=epsilon,
@@ -117,7 +124,7 @@ def trace_logged(
             config=config,
             guarantee=config.guarantee.with_seed(),
             value=found.value,
-            share=_share(found, top, bottom),
+            share=_share(found, top, floor),
             needed=None if shares is None else first_to_stay(marks, shares),
             learning=Learning(marks, found.path),
         )
@@ -142,10 +149,13 @@ def trace_logged(
             facts={"log": {"rows": len(log), "arms": log.arms, "features": log.dim, "model": log.model}},
             notes=(*log.notes, *_notes(log, first, runs, [config for _, _, config in private])),
             warnings=_warnings(
-                log, judge, [(every[0][0].slug, top), *zip(_names(private), others, strict=True)], bottom
+                log, judge, [(every[0][0].slug, top), *zip(_names(private), others, strict=True)], floor
             ),
         ),
         raw=True,
+        single=Level(BEST_SINGLE, Value(float(single.mean()), _error(single)), optimal=optimal),
+        single_note=f"The {BEST_SINGLE} is always arm {arm}, which earned most by inverse propensities in the first "
+        f"{first:,} rows; like the policies it is judged on the other {len(judge.rest):,}.",
     )
 
 
@@ -219,32 +229,32 @@ def _error(rows: Floats, runs: Floats | None = None) -> float:
     return math.sqrt(square)
 
 
-def _share(found: _Judged, top: _Judged, bottom: Floats) -> Share:
+def _share(found: _Judged, top: _Judged, floor: Floats) -> Share:
     """The ratio of two means over the same rows, by the delta method: a row moves it by (gain − share·possible)/mean
     possible gain. Between runs the gain alone varies."""
-    possible = top.rows - bottom
+    possible = top.rows - floor
     total = float(possible.mean())
     if not total > 0:
         return Share.unknown()
-    gained = found.rows - bottom
+    gained = found.rows - floor
     share = float(gained.mean()) / total
     return Share.around(share, _error((gained - share * possible) / total, found.runs / total))
 
 
-def _shares(path: Floats, top: _Judged, bottom: Floats) -> Floats | None:
+def _shares(path: Floats, top: _Judged, floor: Floats) -> Floats | None:
     """What is kept on the way, of what is gained without privacy in the end; None where nothing is."""
-    total = float((top.rows - bottom).mean())
-    return (path - bottom.mean()) / total if total > 0 else None
+    total = float((top.rows - floor).mean())
+    return (path - floor.mean()) / total if total > 0 else None
 
 
 def _names(private: Sequence[tuple[str, float, Policy]]) -> list[str]:
     return [f"{label} at {epsilon:g}" for label, epsilon, _ in private]
 
 
-def _warnings(log: Log, judge: _Judge, every: Sequence[tuple[str, _Judged]], bottom: Floats) -> tuple[str, ...]:
+def _warnings(log: Log, judge: _Judge, every: Sequence[tuple[str, _Judged]], floor: Floats) -> tuple[str, ...]:
     """What the log has too little to say about: of the log, of the non-private gain, and of each policy's choices."""
     said = [*log_warnings(log)]
-    possible = every[0][1].rows - bottom
+    possible = every[0][1].rows - floor
     if abs(float(possible.mean())) < WIDTH * _error(possible):
         said.append(
             "What can be gained without privacy cannot be told from nothing on this log: shares of it mean little. Use "
@@ -269,6 +279,6 @@ def _notes(log: Log, first: int, runs: int, configs: Sequence[Policy]) -> list[s
     ]
     if runs == 1:
         found.append("One run, with one draw of the noise: more runs show how much another draw changes.")
-    if any(config.person_rounds for config in configs):
-        found.append("The unit is a person, and every row is taken to be a different person.")
-    return found
+    for limit in dict.fromkeys(config.person_rounds for config in configs):
+        found += log.who(limit)
+    return list(dict.fromkeys(found))

@@ -27,6 +27,10 @@ class Measure:
     def __str__(self) -> str:
         return self.name
 
+    def better(self, one: float, other: float) -> bool:
+        """Whether `one` is more reward, or less regret or error, than `other`."""
+        return one > other if self.name == "reward" else one < other
+
 
 REGRET = Measure(
     "regret",

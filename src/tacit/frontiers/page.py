@@ -13,6 +13,7 @@ from tacit.report.charts import Chart, regret_chart
 from tacit.report.page import Section
 from tacit.report.reports import Report, settings_section
 from tacit.report.tables import number
+from tacit.simulation.best_single import BestSingle
 from tacit.simulation.result import Result
 from tacit.simulation.store import write_whole
 
@@ -62,8 +63,9 @@ def sections(found: Frontier) -> list[Section]:
 def _over_time(found: Frontier) -> Chart | None:
     if found.setting.unit == "rows":
         return learning_chart(found)
-    every = [found.without_privacy.result, *(point.result for point in found.chosen()), found.evenly.result]
-    results = [result for result in every if isinstance(result, Result)]
+    single = None if found.curve is None or found.curve.optimal else found.curve
+    every = [found.without_privacy.result, *(point.result for point in found.chosen()), single, found.evenly.result]
+    results = [result for result in every if isinstance(result, Result | BestSingle)]
     return regret_chart(results) if results else None
 
 
@@ -81,8 +83,9 @@ def _lead(found: Frontier) -> str:
         f"(seed {setting.seed})",
     }[setting.unit]
     return (
-        f"How much is lost by learning privately? {how} at {promises} promises. “Kept” is what it gained over choosing "
-        f"evenly, as a share of what {found.without_privacy.label} gained without privacy."
+        f"How much is lost by learning privately? {how} at {promises} promises. “Kept” is what it gained over "
+        f"{'choosing evenly' if found.floor is found.evenly else f'the {found.floor.label}'}, as a share of what "
+        f"{found.without_privacy.label} gained without privacy."
     )
 
 
@@ -90,7 +93,9 @@ def _reading(found: Frontier) -> tuple[str, ...]:
     return (
         "ε is accounted from the noise that was added, whatever was asked for, at delta = "
         f"{short_delta(found.delta)}, and rounded up. {found.setting.measure.meaning} The band is one of about 95 % "
-        "around what is kept.",
+        "around what is kept. Below zero is below what shares are counted from.",
+        *([found.single_note] if found.single_note else []),
+        *found.horizons(),
         *found.setting.notes,
     )
 

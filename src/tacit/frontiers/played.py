@@ -17,6 +17,7 @@ from tacit.frontiers.runs import play
 from tacit.frontiers.shares import rounds_needed, share_of
 from tacit.policies.context_blind import ContextBlind
 from tacit.policies.linucb import LinUCB
+from tacit.simulation.best_single import BestSingle, best_single
 from tacit.simulation.engine import Job
 from tacit.simulation.result import Result
 
@@ -51,7 +52,10 @@ def trace_played(
             raise BadInput(f"Expected a policy that chooses from lists, got {config.slug}, which learns a function.")
         jobs.append(Job(config, environment, rounds, trials, seed, f"{label} at {epsilon:g}"))
     first, evenly, *others = play(jobs, folder, threads, progress)
-    notes = dict.fromkeys(note for result in (first, evenly, *others) for note in result.environment.notes)
+    single, single_note = best_single(environment, first.checkpoints, first.trial_numbers, seed)
+    above = single is not None and not single.optimal and single.regret_mean < evenly.regret_mean
+    floor = single if single is not None and above else evenly
+    notes = dict.fromkeys(note for result in (first, evenly, *others) for note in result.world.notes)
 
     def point(label: str, epsilon: float, result: Result) -> Point:
         return Point(
@@ -61,8 +65,8 @@ def trace_played(
             config=result.config,
             guarantee=result.guarantee,
             value=Value.of_trials(_measured(result, measure)),
-            share=share_of(result.regret, first.regret, evenly.regret),
-            needed=rounds_needed(result, first, evenly),
+            share=share_of(result.regret, first.regret, floor.regret),
+            needed=rounds_needed(result, first, floor),
             result=result,
         )
 
@@ -84,12 +88,21 @@ def trace_played(
             notes=tuple(notes),
         ),
         raw=environment.raw,
+        single=None if single is None else _level(single, rounds, measure),
+        single_note=single_note,
+        curve=single,
     )
 
 
 def shaped(one: Asked, environment: Environment) -> Asked:
     """The policy in the shape of this world."""
     return Asked(one.label, one.kind, {**environment.shape(one.kind, one.options), **one.options})
+
+
+def _level(single: BestSingle, rounds: int, measure: Measure) -> Level:
+    values = single.regret if measure is REGRET else 1 - single.regret / rounds
+    value = Value(float(values.mean()), None) if single.exact else Value.of_trials(values)
+    return Level(single.label, value, optimal=single.optimal)
 
 
 def _measured(result: Result, measure: Measure) -> Floats:

@@ -17,6 +17,7 @@ from tacit.frontiers.measures import Measure, Value
 from tacit.frontiers.shares import ENOUGH, Share
 from tacit.privacy.guarantee import Guarantee, round_up, short_delta
 from tacit.report.tables import number, table
+from tacit.simulation.best_single import BEST_SINGLE, INSTEAD, BestSingle
 from tacit.simulation.prediction_result import PredictionResult
 from tacit.simulation.result import Result, save_frame
 
@@ -37,12 +38,13 @@ class Learning:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """What a policy reaches that has no ε: without privacy, or without learning."""
+    """What is reached that has no ε: without privacy, by the best single action, or without learning."""
 
     label: str
     value: Value
     result: Result | PredictionResult | None = None
     learning: Learning | None = None
+    optimal: bool = False  #: the best action of every round: nothing beyond it can be gained
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,9 @@ class Frontier:
     setting: Setting
     raw: bool = False  #: computed from people's data
     others: tuple[Level, ...] = field(default=())  #: more to compare with: what a log's own policy earned
+    single: Level | None = None  #: always the same action, the best one; None where there is no such thing
+    single_note: str = ""  #: what it is, or why there is none
+    curve: BestSingle | None = None  #: of the best single action, where it was played
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -108,6 +113,21 @@ class Frontier:
     def warning(self) -> str | None:
         """What must stand on everything that is made of people's data."""
         return NOT_PRIVATE if self.raw else None
+
+    @property
+    def floor(self) -> Level:
+        """What gain is counted from: the better of the best single action and an even choice. Where the best single
+        action is the best of every round, there is nothing beyond it, and gain is counted from an even choice."""
+        single = self.single
+        above = single is not None and self.setting.measure.better(single.value.mean, self.evenly.value.mean)
+        return single if single is not None and above and not single.optimal else self.evenly
+
+    def below(self, point: Point) -> bool:
+        """Whether it is worse than always taking the best single action."""
+        single = self.single
+        if single is None or single.optimal:
+            return False
+        return self.setting.measure.better(single.value.mean, point.value.mean)
 
     def of(self, label: str) -> tuple[Point, ...]:
         """The points of one policy, from the strictest promise on."""
@@ -131,8 +151,19 @@ class Frontier:
         return tuple(self._sentence(label) for label in self.labels)
 
     def _sentence(self, label: str) -> str:
+        below = [self.below(point) for point in self.of(label)]
+        if all(below):
+            return (
+                f"{label} earns less than the {BEST_SINGLE} at every tested epsilon {self.setting.within}: {INSTEAD}."
+            )
+        there = f" Where it is below the {BEST_SINGLE} (kept is negative), {INSTEAD}." if any(below) else ""
+        return f"{self._kept(label)}{there}"
+
+    def _kept(self, label: str) -> str:
         points, found, setting = self.of(label), self.smallest(label), self.setting
         if math.isnan(points[0].share.mean):
+            if self.floor is not self.evenly:
+                return f"{label}: nothing can be gained over the {BEST_SINGLE}, with or without privacy: {INSTEAD}."
             return f"{label}: nothing can be gained here, with or without privacy."
         if found is None:
             best = max(points, key=lambda point: point.share.mean)
@@ -147,6 +178,16 @@ class Frontier:
         return (
             f"{label} keeps {100 * ENOUGH:.0f} % of the non-private gain from {at} on{unsure}, {setting.within}{there}."
             f"{strictest}"
+        )
+
+    def horizons(self) -> tuple[str, ...]:
+        """Which policies were planned for the length of the run, and for no more."""
+        rounds = self.setting.rounds
+        told = [label for label in self.labels if getattr(self.of(label)[0].config, "horizon", None) == rounds]
+        return (
+            (f"Planned with horizon={rounds:,}, the {self.setting.unit} of the run: {', '.join(told)}.",)
+            if told
+            else ()
         )
 
     def text(self) -> str:
@@ -169,7 +210,8 @@ class Frontier:
             rows.append([label, "–", number(level.value.mean), number(level.value.se, 2), percent(kept), "", "–"])
         head = ("policy", "epsilon", self.setting.measure.axis, "± s.e.", "kept", "band", self.needed_head)
         body = table(head, rows, right=(1, 2, 3, 4, 6))
-        said = [*self.advice(), *(f"warning: {line}" for line in self.setting.warnings)]
+        note = [*([self.single_note] if self.single_note else []), *self.horizons()]
+        said = [*self.advice(), *note, *(f"warning: {line}" for line in self.setting.warnings)]
         return "\n".join([body, "", *said, *([NOT_PRIVATE] if self.raw else [])]) + "\n"
 
     @property
@@ -179,12 +221,20 @@ class Frontier:
 
     def levels(self) -> Iterator[tuple[Level, str, float]]:
         """What has no ε: the level, a word for it, and what it keeps."""
-        possible = self.without_privacy.value.mean - self.evenly.value.mean
-        yield self.without_privacy, "not private", 1.0
-        yield self.evenly, "" if self.evenly.label == "evenly" else "evenly", 0.0
-        for level in self.others:
+        floor, best, better = self.floor.value.mean, self.without_privacy.value.mean, self.setting.measure.better
+
+        def kept(level: Level) -> float:
             # Less is better of regret and errors, and gain and possible gain then change their signs together.
-            yield level, "", (level.value.mean - self.evenly.value.mean) / possible if possible else math.nan
+            if not better(best, floor):
+                return math.nan
+            return (level.value.mean - floor) / (best - floor) + 0.0  # no minus before a zero
+
+        yield self.without_privacy, "not private", kept(self.without_privacy)
+        if self.single is not None:
+            yield self.single, "", kept(self.single)
+        yield self.evenly, "" if self.evenly.label == "evenly" else "evenly", kept(self.evenly)
+        for level in self.others:
+            yield level, "", kept(level)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One flat record per policy and promise, and per line."""
@@ -201,6 +251,7 @@ class Frontier:
                 "share": _finite(point.share.mean),
                 "share_low": _finite(point.share.low),
                 "share_high": _finite(point.share.high),
+                "below_best_single": self.below(point),
                 "rounds_needed": point.needed,
                 "warning": self.warning,
             }
@@ -216,6 +267,7 @@ class Frontier:
                 "share": _finite(kept),
                 "share_low": None,
                 "share_high": None,
+                "below_best_single": None,
                 "rounds_needed": None,
                 "warning": self.warning,
             }
@@ -241,10 +293,12 @@ class Frontier:
             "seed": setting.seed,
             "measure": setting.measure.name,
             "delta": self.delta,
+            "kept_counts_from": self.floor.label,
+            "best_single_action": {"applies": self.single is not None, "note": self.single_note},
             "points": list(self.rows()),
             "advice": list(self.advice()),
             "warnings": list(setting.warnings),
-            "notes": list(setting.notes),
+            "notes": [*setting.notes, *self.horizons()],
             "settings": {label: self.of(label)[0].config.options() for label in self.labels},
             "version": __version__,
         }

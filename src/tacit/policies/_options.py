@@ -11,6 +11,9 @@ from tacit.estimators.prior import Prior
 
 #: Failure probability α of the confidence sets where no horizon suggests one.
 DEFAULT_FAILURE = 0.001
+#: κ₁ of noise-aware widths: how many spreads an action's score is raised by. Privacy noise explores by itself; without
+#: it a smaller number than 1 gets stuck on fixed lists of actions.
+REACH, REACH_WITHOUT_NOISE = 0.5, 1.0
 
 
 def failure_or_default(failure: float | None, horizon: int | None) -> float:

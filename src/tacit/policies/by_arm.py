@@ -68,7 +68,8 @@ def by_arm_vault(sums: Floats, memory_rows: int, dim: int, centred: bool) -> ByA
 
 @implements(choose, ByArm)
 @kernel
-def _choose(params: ByArm, view: Any, slate: ArmsSlate, noise: Any) -> int:
+def choose_arm(params: Any, view: Any, slate: ArmsSlate, noise: Any) -> int:
+    """The arm that a rule picks for the prepared context."""
     if view.width[0] == 0.0:  # nothing is known yet
         return uniform_allowed(slate, noise)
     prepare(params.preparation, slate.context, view.centre, True, slate.prepared)
@@ -95,7 +96,7 @@ def uniform_allowed(slate: ArmsSlate, noise: Any) -> int:
 
 @implements(encode, ByArm)
 @kernel
-def _encode(params: ByArm, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
+def prepare_row(params: Any, view: Any, x: Floats, reward: float, report: Floats, noise: Any) -> None:
     """Prepare and clip: the guarantee must hold for every input. `x` is a context, and behind it the number of an arm;
     any other number makes it a row that adds nothing."""
     bounds, arms, dim = params.row, view.theta.shape[0], view.centre.shape[0]

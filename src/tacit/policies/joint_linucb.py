@@ -57,7 +57,7 @@ from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_
 from tacit.mechanisms.binary import levels
 from tacit.noise import Law
 from tacit.policies import by_arm
-from tacit.policies._options import check_interval, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies._options import REACH, check_interval, check_prior, failure_or_default, width_multiplier, width_word
 from tacit.policies.by_arm import ByArm, by_arm_vault
 from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
 from tacit.preparation import Centre, NoCentre, Preparation, lattice_centre
@@ -80,8 +80,8 @@ _RELEASES = (Discounted, Geometric, Toeplitz, Tree)
 _CALIBRATIONS = (Exact, Published)
 #: Whole numbers beyond this are not exact in double precision.
 _MOST_DEGREES = 2.0**53
-#: κ: of the ridge τ√p that noise-aware estimates have, and κ₁: how many spreads an action's score is raised by.
-RIDGE, REACH = 0.7, 0.3
+#: κ: of the ridge τ√p that noise-aware estimates have.
+RIDGE = 1.0
 
 
 class RegulariserBounds(NamedTuple):
@@ -204,6 +204,8 @@ class JointLinUCB(Policy):
         unfold(self, "calibration", _CALIBRATIONS)
         self.released.check(self)
         self.calibrated_by.check(self)
+        if self.arms is not None:
+            self._check_arms()
 
     @classmethod
     def examples(cls, dim: int) -> tuple[JointLinUCB, ...]:
@@ -231,6 +233,18 @@ class JointLinUCB(Policy):
             cls(**as_published, epsilon=1.0, delta=1e-5),
             cls(**as_published, epsilon=1.0, delta=0.1, noise="wishart"),
             cls(**as_published, epsilon=1.0, delta=0.1, noise="wishart-unshifted"),
+            cls(**every, arms=3, preparation=Preparation(centre_rounds=12)),
+            cls(
+                dim=dim,
+                arms=3,
+                epsilon=10.0,
+                delta=0.1,
+                preparation=Preparation(low=-1.0, high=1.0, normalise=False, centre_rounds=8),
+                person_rounds=2,
+                reward_low=-1.0,
+                exploration="thompson",
+            ),
+            cls(**every, arms=3, preparation="none", width="theory", releases="toeplitz", horizon=1000),
         )
 
     # What was asked for -----------------------------------------------------------------------------------------
@@ -465,9 +479,9 @@ class JointLinUCB(Policy):
         return self.released.counter(self.centre_rounds + self.block, self.centre_rounds)
 
     def _usual_releases(self) -> str:
-        return (
-            "discounted" if self.width == "noise-aware" and self.window is None and self.prior is None else "geometric"
-        )
+        # Discounted sums forget actions that are no longer taken; contexts that change keep every arm in use.
+        plain = self.arms is None or self.width != "noise-aware" or self.window is not None
+        return "geometric" if plain else "discounted"
 
     def known_sums(self) -> Floats:
         """Packed sums of the prior's public rows; zeros without one."""
@@ -504,6 +518,20 @@ class JointLinUCB(Policy):
             estimate,
             self._exploration(law),
         )
+
+    def _check_arms(self) -> None:
+        """What does not go with arms."""
+        if self.prior is not None:
+            raise BadInput("Expected no prior with arms, got one: sums of public rows are of one parameter.")
+        if self.calibration == "published":
+            raise BadInput('Expected calibration="exact" with arms, got "published": the paper has one parameter.')
+        if self.strict and self.prepared != preparation.PLAIN:
+            raise BadInput('Expected preparation="none" with strict, got one that takes contexts of any length.')
+        if self.centre_rounds and self.counter().every_row:
+            raise BadInput(
+                f'Expected releases="discounted" or "geometric" with a centre, got releases="{self.releases}": a view '
+                "every round leaves no rounds for it. Give preparation=tacit.Preparation(centre_rounds=0)."
+            )
 
     def _settle_preparation(self) -> None:
         if self.arms is not None:

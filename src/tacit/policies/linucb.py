@@ -1,25 +1,38 @@
-"""LinUCB without privacy: the line every private policy is measured against."""
+"""LinUCB without privacy: the line every private policy is measured against.
+
+With `arms` each arm has a regression of its own on the context. Its inverse V⁻¹ and its estimate are kept up to date
+row by row (Sherman and Morrison 1950), so a row costs O(p²) and what the other arms have is not touched.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tacit import linalg
+from tacit import linalg, preparation
+from tacit._kernel import implements, kernel
+from tacit._types import Floats, Ints
 from tacit._validate import positive, probability, whole
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
+from tacit.core.round import COUNTERS
 from tacit.core.settings import option
+from tacit.core.slate import arms_slate
+from tacit.core.verbs import absorb, choose, encode, release
 from tacit.counters.counter import EveryRow
 from tacit.counters.exact import ExactCounter
+from tacit.errors import BadInput
+from tacit.estimators.by_arm import ArmsView, empty_arms_view
 from tacit.estimators.prior import Prior
-from tacit.estimators.ridge import confidence_of, first_view
+from tacit.estimators.ridge import Confidence, confidence_of, first_view
 from tacit.explorations import Optimism
-from tacit.policies._options import check_prior, failure_or_default, width_multiplier
-from tacit.policies.linear import REPORTED, Linear, linear_vault, no_bounds
+from tacit.policies import by_arm
+from tacit.policies._options import REACH_WITHOUT_NOISE, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies.linear import REPORTED, Bounds, Linear, count_row, linear_vault, no_bounds
+from tacit.preparation import Preparation, Steps
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust
 
@@ -38,14 +51,23 @@ class LinUCB(Policy):
     protects: ClassVar[Protects] = Protects.NOTHING
     needs: ClassVar[str] = "nothing"
 
-    dim: int = option("number of features d")
+    by_arm: ClassVar[bool] = True
+
+    dim: int = option("number of features of an action, or with arms of a context")
+    arms: int | None = option(
+        "number of arms that share a context and have a parameter each; none: actions are vectors", None
+    )
+    preparation: Any = option(
+        'how contexts are prepared, with arms: "standard" (without a centre), "none", or a tacit.Preparation', None
+    )
     noise_level: float = option("sub-Gaussian level of the reward noise, sigma", 1.0)
     parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
     ridge: float = option("regulariser added to the Gram matrix", 1.0)
     horizon: int | None = option("number of rounds, if known: sets the default failure probability to 1/horizon", None)
     failure: float | None = option("failure probability alpha of the confidence sets", None)
-    width: float | str = option('"theory", or a number that multiplies the proved width (no guarantee then)', "theory")
-
+    width: float | str | None = option(
+        '"theory", "noise-aware" (no theorem; the default with arms), or a number that multiplies the theory\'s', None
+    )
     prior: Prior | None = option("sums of public rows to start from", None)
 
     def __post_init__(self) -> None:
@@ -58,11 +80,39 @@ class LinUCB(Policy):
             whole("horizon", self.horizon, low=2)
         if self.failure is not None:
             probability("failure", self.failure)
-        width_multiplier(self.width)
+        if self.width is None:
+            object.__setattr__(self, "width", "theory" if self.arms is None else "noise-aware")
+        width_word(self.width)
+        self._settle_arms()
+
+    def _settle_arms(self) -> None:
+        if self.arms is None:
+            if self.preparation is not None:
+                raise BadInput(
+                    "Expected preparation with arms only, got it without. Prepare actions before they are offered."
+                )
+            return
+        whole("arms", self.arms, low=2)
+        if self.prior is not None:
+            raise BadInput("Expected no prior with arms, got one: sums of public rows are of one parameter.")
+        found = preparation.as_option(self.preparation)
+        if self.preparation in (None, "standard"):
+            found = replace(found, centre_rounds=0)
+        if found.centre_rounds:
+            raise BadInput(
+                f"Expected centre_rounds=0 of {self.slug}, got {found.centre_rounds}: without noise nothing is gained."
+            )
+        object.__setattr__(self, "preparation", found)
 
     @classmethod
     def examples(cls, dim: int) -> tuple[LinUCB, ...]:
-        return (cls(dim=dim), cls(dim=dim, ridge=0.5, width=0.3))
+        return (
+            cls(dim=dim),
+            cls(dim=dim, ridge=0.5, width=0.3),
+            cls(dim=dim, width="noise-aware"),
+            cls(dim=dim, arms=3),
+            cls(dim=dim, arms=3, preparation="none", width="theory"),
+        )
 
     @property
     def rows_may_come_late(self) -> bool:
@@ -74,18 +124,11 @@ class LinUCB(Policy):
         return failure_or_default(self.failure, self.horizon)
 
     def plan(self, sampler: str = "double") -> Plan:
+        if self.arms is not None:
+            return self._plan_of_arms(self.arms)
         size, counter = linalg.packed_size(self.dim) + self.dim, ExactCounter()
         known = np.zeros(size) if self.prior is None else self.prior.packed()
-        confidence = confidence_of(
-            self.dim,
-            noise_level=self.noise_level,
-            multiplier=width_multiplier(self.width),
-            failure=self.failure_probability,
-            floor=self.ridge,
-            regulariser=np.array([float(self.ridge)]),
-            repair=np.array([float(self.ridge)]),
-            bias=np.array([self.parameter_norm * math.sqrt(self.ridge)]),
-        )
+        confidence = self._confidence(self.dim)
         return Plan(
             params=Linear(no_bounds(), EveryRow(), counter.in_doubles(0.0), confidence, Optimism()),
             vault=lambda: linear_vault(known.copy(), memory_rows=1),
@@ -95,3 +138,132 @@ class LinUCB(Policy):
             guarantee=Guarantee.none(),
             notes=() if self.prior is None else (f"Warm start from {self.prior.rows:,} rows.",),
         )
+
+    def _confidence(self, dim: int) -> Confidence:
+        """The numbers of β: the theorem's, or a noise-aware width, which is κ₁σ whatever the sums."""
+        ridge = np.array([float(self.ridge)])
+        if self.width == "noise-aware":
+            return confidence_of(
+                dim,
+                noise_level=0.0,
+                multiplier=1.0,
+                failure=self.failure_probability,
+                floor=self.ridge,
+                regulariser=ridge,
+                repair=ridge,
+                bias=np.array([REACH_WITHOUT_NOISE * self.noise_level]),
+            )
+        return confidence_of(
+            dim,
+            noise_level=self.noise_level,
+            multiplier=width_multiplier(self.width),
+            failure=self.failure_probability / (self.arms or 1),
+            floor=self.ridge,
+            regulariser=ridge,
+            repair=ridge,
+            bias=np.array([self.parameter_norm * math.sqrt(self.ridge)]),
+        )
+
+    def _plan_of_arms(self, arms: int) -> Plan:
+        """Nothing is released but what was learned, exactly."""
+        prepared: Preparation = self.preparation
+        width = prepared.width(self.dim)
+        params = Recursive(
+            no_bounds(), prepared.steps(self.dim, 1.0), float(self.ridge), self._confidence(width), Optimism()
+        )
+        return Plan(
+            params=params,
+            vault=lambda: _empty_vault(arms, width, self.ridge),
+            view=lambda: _first_view(arms, self.dim, width, params),
+            report_size=width + by_arm.REPORTED,
+            event=ExactCounter().event(0.0, 0.0),
+            guarantee=Guarantee.none(),
+            arms=arms,
+            slate=lambda offered: arms_slate(self.dim, arms, width),
+        )
+
+
+class Recursive(NamedTuple):
+    """Params with a parameter per arm, learned row by row."""
+
+    row: Bounds
+    preparation: Steps
+    ridge: float
+    estimate: Confidence
+    exploration: Any
+
+
+class RecursiveVault(NamedTuple):
+    """Exact: V⁻¹, θ̂ and ln det V of each arm, and which of them the view does not have yet."""
+
+    inverse: Floats  # (arms, width, width)
+    theta: Floats  # (arms, width)
+    growth: Floats  # (arms,) ln det V
+    changed: Ints  # (arms,)
+    scratch: Floats  # (width,)
+    counters: Ints
+
+
+def _empty_vault(arms: int, width: int, ridge: float) -> RecursiveVault:
+    return RecursiveVault(
+        np.tile(np.eye(width) / ridge, (arms, 1, 1)),
+        np.zeros((arms, width)),
+        np.full(arms, width * math.log(ridge)),
+        np.zeros(arms, np.int64),
+        np.zeros(width),
+        np.zeros(COUNTERS, np.int64),
+    )
+
+
+def _first_view(arms: int, dim: int, width: int, params: Recursive) -> ArmsView:
+    view = empty_arms_view(arms, dim, width)
+    view.spread[:] = np.eye(width) / params.ridge
+    view.width[:] = _width(params.estimate, width * math.log(params.ridge))
+    return view
+
+
+implements(choose, Recursive)(by_arm.choose_arm)
+implements(encode, Recursive)(by_arm.prepare_row)
+
+
+@implements(absorb, Recursive)
+@kernel
+def _absorb(params: Recursive, vault: RecursiveVault, report: Floats) -> None:
+    """V ← V + z zᵀ of one arm: V⁻¹ and θ̂ follow, V⁻¹_new z = k·V⁻¹z and θ̂ + k·V⁻¹z·(y − <z, θ̂>)."""
+    width = vault.scratch.shape[0]
+    count_row(report, vault.counters)
+    arm = int(report[width + 1])
+    if arm < 0:
+        return
+    z, theta, out = report[:width], vault.theta[arm], vault.scratch
+    error = report[width] - linalg.dot(z, theta)
+    share = linalg.add_outer_to_inverse(vault.inverse[arm], z, 1.0, out)
+    for i in range(width):
+        theta[i] += share * error * out[i]
+    vault.growth[arm] -= math.log(share)
+    vault.changed[arm] = 1
+
+
+@implements(release, Recursive)
+@kernel
+def _release(params: Recursive, vault: RecursiveVault, view: Any, noise: Any) -> None:
+    """Show what was learned of the arms that have new rows. Nothing here is private."""
+    for arm in range(vault.changed.shape[0]):
+        if vault.changed[arm] != 0:
+            vault.changed[arm] = 0
+            theta, spread = view.theta[arm], view.spread[arm]
+            for i in range(theta.shape[0]):
+                theta[i] = vault.theta[arm, i]
+                for k in range(theta.shape[0]):
+                    spread[i, k] = vault.inverse[arm, i, k]
+            view.width[arm] = _width(params.estimate, vault.growth[arm])
+    view.stage[0] += 1
+
+
+@kernel
+def _width(estimate: Confidence, growth: float) -> float:
+    """β, given ln det V."""
+    grown = max(0.0, growth - estimate.log_floor[0])
+    beta = estimate.noise_level * math.sqrt(estimate.log_term[0] + grown) + estimate.bias[0]
+    width: float = estimate.multiplier * beta
+    return width

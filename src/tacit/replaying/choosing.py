@@ -26,7 +26,7 @@ class Chooser:
     def __init__(self, config: Policy, log: Log, seed: int, run: int) -> None:
         plan = config.plan()
         self.limit = plan.limit
-        self._list = config.fixed_actions
+        self._list, self._arms = config.fixed_actions, config.arms_of_context
         self._log = log
         self._session = Session(plan, log.dim, source=stream(seed, run, CHOICES), vault=False, report_size=0)
 
@@ -41,6 +41,9 @@ class Chooser:
         return chosen
 
     def _offers(self, rows: Ints) -> Floats:
+        if self._arms is not None:
+            contexts = self._log.contexts[rows]
+            return np.hstack([contexts, np.ones((len(rows), self._arms))])[:, None, :]
         if self._list is None:
             return self._log.offers(rows)
         return np.repeat(self._list[None], len(rows), axis=0)

@@ -16,6 +16,7 @@ from tacit.errors import BadInput
 ACTION = ("action", "arm", "item_id")
 REWARD = ("reward", "click")
 PROPENSITY = ("propensity", "propensity_score", "pscore")
+PERSON = ("person", "person_id")
 POSITION = "position"
 #: How the names of features begin. `user-item_affinity_` of the Open Bandit Dataset is not among them: these are
 #: features of a person and an item together, and as a context they would be eighty columns.
@@ -36,6 +37,7 @@ class Columns:
     propensity: str | None  #: None: every action was as likely as every other
     features: tuple[str, ...]
     position: str | None
+    person: str | None  #: None: every row is a different person
 
 
 def recognise(
@@ -45,6 +47,7 @@ def recognise(
     reward: str | None,
     propensity: str | None,
     features: Sequence[str] | None,
+    person: str | None,
 ) -> Columns:
     """The columns, as given or by their names."""
     uniform = propensity == UNIFORM and UNIFORM not in names
@@ -58,6 +61,7 @@ def recognise(
         propensity=None if uniform else _column("propensity", names, propensity, PROPENSITY),
         features=found,
         position=POSITION if POSITION in names else None,
+        person=_person(names, person, found),
     )
     used = [columns.action, columns.reward, columns.propensity]
     twice = sorted(name for name in set(used) if name is not None and [*used, *found].count(name) > 1)
@@ -67,6 +71,13 @@ def recognise(
             "them. A reward among the features would tell the policy what it is to find out."
         )
     return columns
+
+
+def _person(names: Sequence[str], given: str | None, features: Sequence[str]) -> str | None:
+    """An id may also be a feature, if that was asked for: it then is no person to a policy, unless named as one."""
+    if given is not None:
+        return _column("person", names, given, PERSON)
+    return next((name for name in PERSON if name in names and name not in features), None)
 
 
 def _column(what: str, names: Sequence[str], given: str | None, usual: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ def taught(config: Policy, log: Log, *, seed: int, run: int = 0) -> tuple[Any, i
     for rows in log.blocks():
         rows = rows[rows < most]
         for row, x in zip(rows.tolist(), log.taken(rows, log.actions[rows]), strict=True):
-            teach(learner, x, int(log.actions[row]), float(log.rewards[row]), row)
+            teach(learner, log, row, x)
     return learner.view, most
 
 

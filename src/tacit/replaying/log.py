@@ -38,6 +38,7 @@ class Log:
     arms: int  #: K
     arm_features: Floats | None = None  #: (K, q) in the unit ball; public
     model: str = "per-arm"  #: how contexts become actions: `tacit.features`
+    persons: Ints | None = None  #: (n,) who it was, by number; None: every row is a different person
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -61,6 +62,7 @@ class Log:
                 f"Expected arm_features with the models shared and hybrid and with no other, got "
                 f"model={self.model!r} and {'none' if self.arm_features is None else 'some'}."
             )
+        persons = None if self.persons is None else _persons(self.persons, rows)
         known = None if self.arm_features is None else _in_the_ball("arm_features", self.arm_features, count)
         for name, value in (
             ("actions", actions),
@@ -68,6 +70,7 @@ class Log:
             ("propensities", propensities),
             ("contexts", contexts),
             ("arm_features", known),
+            ("persons", persons),
         ):
             if value is not None:
                 value.setflags(write=False)
@@ -92,6 +95,31 @@ class Log:
             else features.hybrid_dim(size, given, arms=self.arms)
         )
 
+    def person(self, row: int) -> int:
+        """Who it was, as a learner is told."""
+        return row if self.persons is None else int(self.persons[row])
+
+    def who(self, person_rounds: int | None) -> tuple[str, ...]:
+        """What to think of the rows of one person, in sentences; `person_rounds`: of the policy that learns."""
+        if self.persons is None:
+            return (
+                ()
+                if person_rounds is None
+                else ("The unit is a person, and every row is taken to be a different person.",)
+            )
+        people = len(np.unique(self.persons))
+        if people == len(self):
+            return (
+                () if person_rounds is None else (f"The unit is a person: the log has {people:,}, with one row each.",)
+            )
+        spread = (
+            f"Rows are of {people:,} persons, and intervals take them to be independent: those of one person are "
+            "not, so intervals are too short."
+        )
+        if person_rounds is None:
+            return (spread,)
+        return (f"The unit is a person, and at most {person_rounds:,} rows of each were learned.", spread)
+
     @property
     def fixed_actions(self) -> Floats | None:
         """The one list of actions of a log whose contexts are all the same; None where they differ."""
@@ -107,6 +135,7 @@ class Log:
             rewards=self.rewards[piece],
             propensities=self.propensities[piece],
             contexts=self.contexts[piece],
+            persons=None if self.persons is None else self.persons[piece],
         )
 
     def blocks(self) -> Iterator[Ints]:
@@ -155,6 +184,16 @@ def _arms(values: Ints, count: int) -> Ints:
             f"Expected actions to be whole numbers from 0 to {count - 1}, got {wrong:,} of {len(found):,} that are "
             "not. Say how many actions there are with arms=…."
         )
+    return found.astype(np.int64)
+
+
+def _persons(values: Ints, rows: int) -> Ints:
+    found = numbers("persons", values, hint="Number the persons 0, 1, …; read_log does it for a file.")
+    if found.shape != (rows,):
+        raise BadInput(f"Expected persons of shape ({rows},), one per row, got {found.shape}.")
+    wrong = int(np.count_nonzero(found != np.floor(found)))
+    if wrong:
+        raise BadInput(f"Expected persons to be whole numbers, got {wrong:,} of {rows:,} that are not.")
     return found.astype(np.int64)
 
 

@@ -13,15 +13,17 @@ from tacit.core.policy import Policy
 from tacit.data import NOT_PRIVATE
 from tacit.replaying.estimate import CONFIDENCE, Estimate
 from tacit.replaying.result import Evaluation
+from tacit.replaying.single import SINGLE
 from tacit.report.charts import Mark
 from tacit.report.dots import Dot, Dots, Group
 from tacit.report.page import Section
 from tacit.report.parts import card_section, write_facts
 from tacit.report.reports import Report, settings_section
 from tacit.report.tables import number
+from tacit.simulation.best_single import BEST_SINGLE
 
-#: What the log itself earned: the same for every policy, and so a mark and not a row.
-_LOGGED = "logged"
+#: What is the same for every policy, and so a mark and not a row.
+_MARKS = {"logged": "the log itself", SINGLE: BEST_SINGLE}
 _HEAD = ("policy", "estimate", "reward", "low", "high", "rows", "interval")
 _SUPPORT = ("policy", "rows", "same action", "effective rows", "largest share", "mean weight", "never logged")
 
@@ -65,20 +67,21 @@ def facts(found: Sequence[Evaluation], command: str) -> dict[str, Any]:
 
 def estimates_chart(found: Sequence[Evaluation], title: str) -> Dots | None:
     """Every estimate with its interval, beside what the log earned; None where nothing could be estimated."""
-    names = list(dict.fromkeys(one.name for each in found for one in each.estimates if one.name != _LOGGED))
+    names = list(dict.fromkeys(one.name for each in found for one in each.estimates if one.name not in _MARKS))
     groups = []
     for each in found:
         of = {one.name: one for one in each.estimates}
         groups.append(Group(label=each.label, dots=[_dot(of.get(name)) for name in names]))
     if not any(dot is not None for group in groups for dot in group.dots):
         return None
-    logged = next((one.value for each in found for one in each.estimates if one.name == _LOGGED), None)
+    every = {one.name: one.value for each in found for one in each.estimates}
+    marks = [Mark(label=label, x=value) for name, label in _MARKS.items() if (value := every.get(name)) is not None]
     return Dots(
         title=title,
         x_label="reward per round",
         rows=names,
         groups=groups,
-        marks=[] if logged is None else [Mark(label="the log itself", x=logged)],
+        marks=marks,
         caption=f"Whiskers are {100 * CONFIDENCE:g} % intervals.",
         name="estimates-chart",
     )

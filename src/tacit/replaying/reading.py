@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,9 @@ import numpy as np
 
 from tacit._types import Floats, Ints
 from tacit._validate import whole
+from tacit.data import Raw, actg175
+from tacit.data.trial import NAME as ACTG175
+from tacit.data.trial import TREATMENTS
 from tacit.errors import BadInput
 from tacit.replaying.columns import ITEM, ITEM_FEATURES, Columns, recognise
 from tacit.replaying.encoding import Bound, contexts_of, item_features
@@ -33,8 +36,9 @@ def read_log(
     items: str | Path | None = None,
     model: str | None = None,
     position: int | None = None,
+    person: str | None = None,
 ) -> Log:
-    """A log from a CSV or Parquet file, one row per round in the order of time.
+    """A log from a CSV or Parquet file, one row per round in the order of time; or the trial "actg175".
 
     Columns are named by `action`, `reward`, `propensity` (or propensity="uniform") and `features`; those left out are
     recognised by their names, plain ones and those of the Open Bandit Dataset. Numbers among the features need declared
@@ -43,19 +47,29 @@ def read_log(
     `arms` says how many actions there are, if some may be missing in the log. `items` is a second file, with item_id
     and item_feature_*: what is publicly known of the actions. `model` says how context and action come together:
     "per-arm" (a parameter vector for each; the default), "shared" (the default with item features) or "hybrid".
-    `position` keeps the rows of one position on the page, where the log has several.
+    `position` keeps the rows of one position on the page, where the log has several. `person` is the column that says
+    who it was: a policy with `person_rounds` learns no more rows of a person than that.
+
+    `read_log("actg175")` is a trial with known propensities, from the installed package lifelines: see
+    `tacit.data.actg175`. Its bounds are built in, and it has four actions; `features=()` leaves out what was known of
+    people.
     """
-    frame = _table(path)
+    named = actg175() if str(path) == ACTG175 else None
+    frame = _table(path) if named is None else named.frame
+    if named is not None:
+        low, high = _declared(low, named, 0), _declared(high, named, 1)
+        arms = len(TREATMENTS) if arms is None else arms
     columns = recognise(
         list(frame.columns),
         action=action,
         reward=reward,
         propensity=propensity,
         features=features,
+        person=person,
     )
     notes: list[str] = []
     frame = _at_position(frame, columns, position, notes)
-    _refuse_missing(frame, [columns.action, columns.reward, columns.propensity, *columns.features])
+    _refuse_missing(frame, [columns.action, columns.reward, columns.propensity, columns.person, *columns.features])
     if len(frame) == 0:
         raise BadInput("Expected a log with at least one row, got none.")
     known, catalogue = _items(items)
@@ -76,8 +90,24 @@ def read_log(
         arms=count,
         arm_features=None if chosen == "per-arm" else known,
         model=chosen,
+        persons=None if columns.person is None else _told_apart(frame[columns.person]),
         notes=(*notes, *said),
     )
+
+
+def _declared(given: Bound, named: Raw, place: int) -> Bound:
+    """The built-in bounds of a set known by name, where no others are declared."""
+    built_in = {name: bounds[place] for name, bounds in named.bounds.items()}
+    if given is None or isinstance(given, Mapping):
+        return {**built_in, **(given or {})}
+    return given
+
+
+def _told_apart(column: pd.Series) -> Ints:
+    """Persons by number, in the order in which they first came: ids are not kept."""
+    import pandas as pd
+
+    return pd.factorize(column)[0].astype(np.int64)
 
 
 def _table(path: str | Path) -> pd.DataFrame:

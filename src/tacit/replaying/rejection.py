@@ -66,7 +66,7 @@ def run_over(config: Policy, log: Log, *, seed: int, run: int = 0, rounds: int |
         at, size = at + len(rows), 2 * size
         for place, x in zip(hits.tolist(), actions, strict=True):
             row = int(rows[place])
-            teach(learner, x, int(log.actions[row]), float(log.rewards[row]), row)
+            teach(learner, log, row, x)
             accepted.append(row)
             if len(accepted) == most:
                 break

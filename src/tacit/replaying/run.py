@@ -14,9 +14,11 @@ from tacit.replaying.ips import by_propensity
 from tacit.replaying.log import Log
 from tacit.replaying.rejection import by_rejection, run_over
 from tacit.replaying.result import Evaluation
+from tacit.replaying.single import best_single_on
 from tacit.replaying.snips import self_normalised
 from tacit.replaying.support import Support, log_warnings, replay_warnings, support_of
 from tacit.replaying.teaching import fitted
+from tacit.simulation.best_single import BEST_SINGLE, INSTEAD
 
 _LEAST = 10
 
@@ -38,6 +40,8 @@ def replay(
     - `IPS`, `SNIPS`, `DR`: the policy *held fixed* at the view it has after learning from the first `split` of the
       rows, judged on the others. They are left out for a policy over a fixed list: it plans its own pulls, and cannot
       learn from pulls it did not plan.
+    - `best single`: what always taking one arm would have earned, by IPS on the rows after the split; the arm is the
+      one that earned most before it. A policy that stays below is not worth its noise.
     - `logged`: what the logging policy itself earned, on all rows.
 
     Noise comes from `seed`, so a result can be had again. It is computed from raw data: not private, do not publish.
@@ -51,12 +55,12 @@ def replay(
     first = max(1, min(len(log) - 2, round(probability("split", split) * len(log))))
     policy = fitted(config, log)
     done = [run_over(policy, log, seed=seed, run=run, rounds=most) for run in range(count)]
-    estimates = [_logged(log), by_rejection(done)]
+    single = best_single_on(log, first)
+    estimates = [_logged(log), single, by_rejection(done)]
     warnings, notes = log_warnings(log) + replay_warnings(done, log), [*log.notes]
     if any(run.full for run in done) and most is None:
         notes.append("Replay stopped where the policy's horizon ends: later rows were not asked about.")
-    if policy.person_rounds:
-        notes.append("The unit is a person, and every row is taken to be a different person.")
+    notes += log.who(policy.person_rounds)
     if count == 1 and policy.guarantee.private:
         notes.append("One run, with one draw of the policy's noise: runs=10 shows how much another draw changes.")
     support: Support | None = None
@@ -64,6 +68,9 @@ def replay(
         fixed = judged(policy, log, first, seed=seed)
         support = support_of(fixed, log)
         estimates += [by_propensity(fixed), self_normalised(fixed), doubly_robust(fixed)]
+        earned = estimates[-1].value
+        if log.fixed_actions is None and earned is not None and single.value is not None and earned < single.value:
+            notes.append(f"By DR the fixed policy earns less than the {BEST_SINGLE}: {INSTEAD}.")
         warnings += support.warnings()
         if fixed.learned < first:
             notes.append(f"The policy's horizon let it learn from {fixed.learned:,} of the first {first:,} rows.")

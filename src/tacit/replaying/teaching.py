@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit._types import Floats
+from tacit.core.arms import ArmsLearner
 from tacit.core.learner import Learner
 from tacit.core.policy import Policy
 from tacit.errors import BadInput
@@ -25,6 +26,14 @@ def fitted(config: Policy, log: Log) -> Policy:
             "one whose contexts differ. Read the log with features=(), or use a policy that is shown its actions."
         )
     wanted = bound.dim
+    if bound.arms_of_context is not None:
+        shape = (log.arms, log.contexts.shape[1])
+        if log.model != "per-arm" or (bound.arms_of_context, wanted) != shape:
+            raise BadInput(
+                f"Expected arms={shape[0]} and dim={shape[1]} for this log, of the model per-arm, got "
+                f"arms={bound.arms_of_context} and dim={wanted} for the model {log.model}."
+            )
+        return bound
     if wanted != log.dim:
         raise BadInput(
             f"Expected dim={log.dim} for this log ({log.arms} arms, model {log.model}), got dim={wanted}. "
@@ -42,10 +51,13 @@ def started(config: Policy, seed: int, run: int) -> Learner:
     return config.start(seed=int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
 
-def teach(learner: Learner, x: Floats, arm: int, reward: float, row: int) -> None:
-    """One row. Where the unit is a person, every row is a different one."""
-    person = None if learner.config.person_rounds is None else row
-    if learner.config.fixed_actions is None:
-        learner.learn(x, reward, person)
+def teach(learner: Learner, log: Log, row: int, x: Floats) -> None:
+    """One row, whose action is `x`. A learner whose unit is a person learns no more rows of it than it promised for."""
+    whose = None if learner.config.person_rounds is None else log.person(row)
+    arm, reward = int(log.actions[row]), float(log.rewards[row])
+    if isinstance(learner, ArmsLearner):
+        learner.learn(log.contexts[row], arm, reward, whose)
+    elif learner.config.fixed_actions is None:
+        learner.learn(x, reward, whose)
     else:
-        learner.learn(arm, reward, person)
+        learner.learn(arm, reward, whose)

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from tacit.simulation.best_single import BestSingle
     from tacit.simulation.result import Result
 
 #: Points of one line that reach the page: more cannot be told apart on a screen, and the page must stay small.
 MOST_POINTS = 200
+#: What the lowest line of a chart is called, unless told.
+WITHOUT_LEARNING = "without learning"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +236,7 @@ def svg_of(figure: Figure, name: str) -> str:
     return text.getvalue()
 
 
-def regret_chart(results: Sequence[Result], title: str = "Regret over rounds", *, name: str = "") -> Chart:
+def regret_chart(results: Sequence[Result | BestSingle], title: str = "Regret over rounds", *, name: str = "") -> Chart:
     """Mean regret of each result over rounds, with a band of one standard error; both axes logarithmic."""
     trials = {result.trials for result in results}
     many = trials.pop() if len(trials) == 1 else None
@@ -257,12 +260,14 @@ def frontier(
     *,
     nonprivate: float,
     uniform: float,
+    floor: str = WITHOUT_LEARNING,
     y_label: str,
     percent: bool = False,
     marks: Sequence[Mark] = (),
     caption: str = "",
 ) -> Chart:
-    """What is kept (or lost) at each ε: one line per policy over the true ε, between no privacy and no learning."""
+    """What is kept (or lost) at each ε: one line per policy over the true ε, between no privacy and what
+    has to be beaten: no learning, unless `floor` says otherwise."""
     return Chart(
         title=title,
         x_label="true ε",
@@ -270,7 +275,7 @@ def frontier(
         lines=[
             Line(label=line.label, xs=line.xs, ys=line.ys, low=line.low, high=line.high, points=True) for line in lines
         ],
-        marks=(Mark(label="without privacy", y=nonprivate), Mark(label="without learning", y=uniform), *marks),
+        marks=(Mark(label="without privacy", y=nonprivate), Mark(label=floor, y=uniform), *marks),
         log_x=True,
         percent=percent,
         caption=caption,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tacit.report.page import Section
 from tacit.report.parts import all_settings, card_section, notes_of, raw_warning
 from tacit.report.reports import Report
 from tacit.report.tables import number, table
+from tacit.simulation.best_single import BEST_SINGLE, INSTEAD, BestSingle, best_single
 from tacit.simulation.result import Result, save_frame
 
 _HEAD = ("policy", "trust", "epsilon", "delta", "regret", "± s.e.", "× first", "rounds/s")
@@ -26,15 +28,45 @@ class Comparison:
     results: Sequence[Result]
     command: str
 
+    @cached_property
+    def _best_single(self) -> tuple[BestSingle | None, str]:
+        first = self.results[0]
+        return best_single(first.environment, first.checkpoints, first.trial_numbers, first.seed)
+
+    @property
+    def single(self) -> BestSingle | None:
+        """What the best single action loses on the same contexts; None where there is no such thing."""
+        return self._best_single[0]
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """Labels of the policies that lose more than the best single action, where contexts have something to add."""
+        single = self.single
+        if single is None or single.optimal:
+            return ()
+        return tuple(result.label for result in self.results if result.regret_mean > single.regret_mean)
+
+    def advice(self) -> tuple[str, ...]:
+        """What the best single action is, or why there is none; and which policies are not worth their noise."""
+        note = self._best_single[1]
+        if not self.below:
+            return (note,)
+        verb = "earns" if len(self.below) == 1 else "earn"
+        return (note, f"{', '.join(self.below)} {verb} less than the {BEST_SINGLE}: {INSTEAD}.")
+
     def text(self) -> str:
-        """The table for the terminal. ε is the accounted one, rounded up."""
-        return table(_HEAD, self._rows(), right=_RIGHT)
+        """The table for the terminal, and the best single action in words. ε is the accounted one, rounded up."""
+        return "\n".join([table(_HEAD, self._rows(), right=_RIGHT), "", *self.advice()])
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
             "command": self.command,
             "warning": raw_warning(self.results[0].environment) or None,
+            "best_single_action": {
+                **({"applies": False, "note": self._best_single[1]} if self.single is None else self.single.to_dict()),
+                "below": list(self.below),
+            },
             "results": [
                 {**result.to_dict(), "ratio_to_first": ratio}
                 for result, ratio in zip(self.results, self._ratios(), strict=True)
@@ -48,7 +80,8 @@ class Comparison:
 
         *beside, page = self._report().write(directory)
         # None and numbers share a column (no epsilon without privacy): joined as records, not as blocks of one type.
-        curves = pd.concat([result.frame().astype(object) for result in self.results]).infer_objects()
+        frames = [result.frame() for result in self.results] + ([] if self.single is None else [self.single.frame()])
+        curves = pd.concat([frame.astype(object) for frame in frames]).infer_objects()
         tables = [save_frame(curves, directory / f"curves.{ending}") for ending in ("parquet", "csv")]
         return [*beside, *tables, page]
 
@@ -57,8 +90,11 @@ class Comparison:
         return f"{first.environment.slug}, {first.rounds:,} rounds, {first.trials} trials"
 
     def _ratios(self) -> list[float | None]:
+        return [self._ratio(result.regret_mean) for result in self.results]
+
+    def _ratio(self, regret: float) -> float | None:
         first = self.results[0].regret_mean
-        return [result.regret_mean / first if first > 0 else None for result in self.results]
+        return regret / first if first > 0 else None
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -77,11 +113,16 @@ class Comparison:
                     f"{result.rounds_per_second:,.0f}",
                 ]
             )
+        if self.single is not None:
+            regret, se = self.single.regret_mean, self.single.regret_se
+            rows.append(
+                [BEST_SINGLE, "–", "–", "–", number(regret), number(se, 2), number(self._ratio(regret), 3), "–"]
+            )
         return rows
 
     def _report(self) -> Report:
         sections = [
-            Section("Regret over time", chart=regret_chart(self.results, self._title(), name="regret")),
+            Section("Regret over time", chart=regret_chart(self._curves(), self._title(), name="regret")),
             Section("Final regret", head=_HEAD, rows=self._rows(), right=_RIGHT, paragraphs=self._reading()),
             *(card_section(result.label, result.bound.card(seeded=True)) for result in self.results),
             all_settings(self.results),
@@ -94,6 +135,9 @@ class Comparison:
             warning=raw_warning(self.results[0].environment),
         )
 
+    def _curves(self) -> list[Result | BestSingle]:
+        return [*self.results, *([] if self.single is None or self.single.optimal else [self.single])]
+
     def _question(self) -> str:
         first = self.results[0]
         return (
@@ -105,5 +149,6 @@ class Comparison:
     def _reading(self) -> tuple[str, ...]:
         return (
             "Epsilon is accounted from the noise that was added, and rounded up. “× first”: ratio to the first row.",
+            *self.advice(),
             *notes_of(self.results),
         )

@@ -155,6 +155,11 @@ def ask(
         described = json.loads(json.dumps(config.to_dict(), allow_nan=False))
         if config.dim > MOST_FEATURES:
             raise BadInput(f"Expected at most {MOST_FEATURES:,} features, got more. Project actions first.")
+        if config.arms_of_context is not None:
+            raise BadInput(
+                "Expected a policy whose actions are vectors, got arms: the service does not take contexts that all "
+                "arms share. Send features of tacit.features.per_arm, or use the policy from Python."
+            )
         if config.views is not None and config.views > MOST_VIEWS:
             raise BadInput(f"Expected views to be at most {MOST_VIEWS:,}, got more. Leave it out, or give a horizon.")
         about = chosen

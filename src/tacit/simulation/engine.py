@@ -28,7 +28,7 @@ from tacit.environments import Environment, refuse_other_world
 from tacit.environments._blocks import ByContext
 from tacit.environments.environment import World
 from tacit.errors import BadInput, HorizonSpent, Interrupted
-from tacit.noise import stream
+from tacit.noise import Source, stream
 from tacit.simulation.episodes import NO_RECORD, refuse_rounds_only, run_episodes
 from tacit.simulation.loop import run
 from tacit.simulation.result import Result
@@ -58,6 +58,8 @@ class Job:
         for name, low in (("rounds", 1), ("trials", 1), ("seed", 0)):
             object.__setattr__(self, name, whole(name, getattr(self, name), low=low))
         one_of("by", self.by, ("rounds", "episodes"))
+        if isinstance(self.config, Policy):  # anything else is refused later, in words
+            object.__setattr__(self, "config", self.config.for_rounds(self.rounds))
 
     @property
     def name(self) -> str:
@@ -279,7 +281,7 @@ def prepare(job: Job) -> _Running:
     refuse_other_world(job.config, environment)
     actions, config = environment.fixed_actions, job.bound
     plan = config.plan()
-    dim, arms = config.dim, config.arms
+    dim, arms = config.dim, config.arms_of_context
     if arms is not None:
         shape = environment.by_context.context_shape
         if shape is None:
@@ -309,14 +311,20 @@ def prepare(job: Job) -> _Running:
     return _Running(job, plan, checkpoints(job.rounds))
 
 
+def start_world(plan: Plan, environment: Environment, stream: Source) -> World:
+    """The world of one trial as a policy with this plan is shown it: actions, or the context that all arms have."""
+    if plan.slate is None:
+        return environment.start(stream)
+    world = environment.by_context.start(stream)
+    return World(ByContext(world.params), plan.slate(1), world.means, world.theta)
+
+
 def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: Bar) -> _Finished | None:
     """One trial; None if it was stopped on the way. Its streams depend on (seed, trial) alone."""
     plan, environment, seed = one.plan, one.job.environment, one.job.seed
     world_stream = stream(seed, trial, ENVIRONMENT)
-    world = (environment if plan.arms is None else environment.by_context).start(world_stream)
+    world = start_world(plan, environment, world_stream)
     session = Session(plan, environment.features, source=stream(seed, trial, POLICY))
-    if plan.arms is not None:
-        world = World(ByContext(world.params), session.slate(1), world.means, world.theta)
     curve, clock, total = np.zeros(len(one.marks)), np.zeros(2, np.int64), np.zeros(1)
     # One mark more, never reached: the loop compares with the next mark after the last one has passed.
     marks = np.append(one.marks, -1)

@@ -75,11 +75,19 @@ class Result:
         return self.rounds * self.trials / self.seconds
 
     @property
+    def world(self) -> Environment:
+        """The environment as the policy met it."""
+        return self.environment if self.config.arms_of_context is None else self.environment.by_context
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know."""
-        notes = list(self.environment.notes)
+        notes = list(self.world.notes)
         if self.by == "episodes":
             notes.append("Simulated by episodes: the law of the run round by round, in one draw per episode.")
+        horizon = getattr(self.config, "horizon", None)
+        if horizon == self.rounds:
+            notes.append(f"Planned with horizon={horizon:,}, the rounds of the run.")
         if self.interrupted:
             notes.append(f"Interrupted: {self.trials} of {self.trials_asked} trials finished.")
         if self.config.person_rounds:

@@ -13,17 +13,17 @@ from typing import Any
 from tacit._validate import known
 from tacit.core.functions import FunctionPolicy
 from tacit.core.policy import Policy
-from tacit.data import BUNDLED
+from tacit.data import BUNDLED, INSTALLED
 from tacit.environments import FUNCTION_CATALOGUE, environment, refuse_other_world
 from tacit.environments.table import Table
 from tacit.errors import BadInput
 from tacit.policies.catalogue import policy
 from tacit.privacy.guarantee import Guarantee
 from tacit.simulation import Job
+from tacit.simulation.configured import configured
 from tacit.simulation.prediction_job import PredictionJob
 from tacit.simulation.predictions import default_ways
 from tacit.simulation.store import AnyJob, key
-from tacit.simulation.told import told
 from tacit.sweeping.spec import Budget, Entry, Spec, at
 
 
@@ -95,7 +95,7 @@ def runs_of(spec: Spec) -> tuple[Run, ...]:
 def _world(entry: Entry, folder: Path) -> Any:
     kind: Any = environment(entry.name)
     options = _checked(kind, entry.options, folder)
-    if kind is Table and "data" in options and options["data"] not in BUNDLED:
+    if kind is Table and "data" in options and options["data"] not in (*BUNDLED, *INSTALLED):
         # Wherever the command is called from: paths in a file are meant from where the file is.
         options["data"] = str(folder / Path(str(options["data"])).expanduser())
     _refuse_missing(kind, options)
@@ -124,9 +124,8 @@ def _seeded(spec: Spec, entry: Entry, budget: Budget | None, place: Entry, world
         options.update(_promised(kind, options, budget))
     if world.slug not in FUNCTION_CATALOGUE:
         options = {**world.shape(kind, options), **options}
-    options = told(kind, options, spec.rounds)
-    _refuse_missing(kind, options)
-    config = kind(**options)
+    _refuse_missing(kind, {"horizon": None, **options})
+    config = configured(kind, options, spec.rounds)
     label = entry.label if budget is None else f"{entry.label} {budget.text}"
     settings, facts = config.options(), world.options()
     if "data" in place.options:
