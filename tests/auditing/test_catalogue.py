@@ -90,8 +90,7 @@ def test_an_audit_of_everything_goes_on_where_it_was_stopped(tmp_path) -> None:
 
 
 def test_a_long_configuration_is_attacked_in_a_shorter_form_of_the_same_promise() -> None:
-    rewards = {"reward_low": -0.5, "reward_high": 0.5}
-    config = tacit.JointLinUCB(dim=2, epsilon=1.0, delta=1e-5, releases="tree", horizon=100_000, **rewards)
+    config = tacit.JointLinUCB(dim=2, epsilon=1.0, delta=1e-5, releases="tree", horizon=100_000, reward_low=0.0)
     found = audit(config, runs=200, twins=False, progress=False)
     assert found.settings == {**config.to_dict(), "horizon": 8, "sampler": "secure"}
     assert found.notes[0].endswith("horizon=8 for 100,000.")

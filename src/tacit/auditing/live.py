@@ -216,10 +216,11 @@ def _behind(config: Any, attack: Attack, sampler: str) -> Live | None:
         # A device lays out many numbers at once, and ones take the longer the more trials they have.
         each = _REPORT + getattr(played.plan.law, "trials", 0) // _TRIALS
         return Live(attack, face, each * _rounds(attack), _Reports(config, played, shuffled))
-    if config.arms is not None:
+    if played.plan.arms is not None:
         # What a counter publishes is not shown by itself: a learner shows what is made of it.
         attack = arms.viewed(config, sampler)
-        played = attack.sampler
+        shown: Any = attack.sampler
+        played = shown
     return Live(attack, "learner", _START + _rounds(attack), _Learns(config, played, sampler), seeded)
 
 
@@ -248,14 +249,14 @@ class _Learns:
         played, config = self._played, self._config
         script, learner = played.scripts[world], _started(config, self._sampler, seed)
         counts_people, listed = config.person_rounds is not None, config.fixed_actions
-        others = 0
+        others, shared = 0, played.plan.arms
 
         def learn(x: Any, reward: float, whose: str) -> None:
             named = {"person": whose} if counts_people else {}
-            if config.arms is not None:
+            if shared is not None:
                 # What comes with no arm is a row without a reward.
                 arm = int(x[-1])
-                learner.learn(x[:-1], arm % config.arms, reward if arm < config.arms else math.nan, **named)
+                learner.learn(x[:-1], arm % shared, reward if arm < shared else math.nan, **named)
                 return
             row = x if listed is None else int(np.argmax((listed == x).all(axis=1)))
             learner.learn(row, reward, **named)
@@ -271,10 +272,10 @@ class _Learns:
             if script.forced is not None and script.forced[t] >= 0:
                 arm = int(script.forced[t])
             else:
-                arm = _chosen(learner, config, offers)
+                arm = _chosen(learner, config, shared, offers)
             if t in asked:
                 arms.append(arm)
-            row = offers[arm] if config.arms is None else np.append(offers[0, : config.dim], float(arm))
+            row = offers[arm] if shared is None else np.append(offers[0, : config.dim], float(arm))
             learn(row, reward, "the one" if t in self._theirs else f"other {t}")
             if t in watched:
                 looks.append(self._look(learner.view))
@@ -289,18 +290,18 @@ class _Learns:
         return found
 
 
-def _chosen(learner: Any, config: Any, offers: Floats) -> int:
+def _chosen(learner: Any, config: Any, shared: int | None, offers: Floats) -> int:
     """What a learner chooses of what is offered."""
     if config.fixed_actions is not None:
         return int(learner.choose())
-    return int(learner.choose(offers if config.arms is None else offers[0, : config.dim]))
+    return int(learner.choose(offers if shared is None else offers[0, : config.dim]))
 
 
 def _before(config: Any, plan: Any) -> Iterator[tuple[Floats, float, int]]:
     """Rows that have come before a run in a kernel begins, as its vault has them: of zeros, or of each arm's level."""
     vault, rows = plan.vault(), int(plan.vault().counters[ROWS])
-    if config.arms is not None:
-        yield np.append(np.zeros(config.dim), float(config.arms)), 0.0, rows
+    if plan.arms is not None:
+        yield np.append(np.zeros(config.dim), float(plan.arms)), 0.0, rows
         return
     if not hasattr(vault, "sizes"):
         yield np.zeros(config.dim), 0.0, rows

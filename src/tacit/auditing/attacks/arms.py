@@ -117,10 +117,9 @@ def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
         )
     if config.centre_rounds:
         bare = spoiled(factors=np.zeros(head))
-        found += [
-            Twin("centre without noise", "it is released as it is", lambda _: bare(_on_centre(config, plan))),
-            Twin("a row in both", "it is in the centre and in the sums", lambda _: _on_both(config, plan)),
-        ]
+        found.append(Twin("centre without noise", "it is released as it is", lambda _: bare(_on_centre(config, plan))))
+        if not config.one_row_per_segment:  # whose price counts as many in both
+            found.append(Twin("a row in both", "it is in the centre and in the sums", lambda _: _on_both(config, plan)))
     return tuple(found)
 
 
@@ -304,20 +303,23 @@ def _on_centre(config: JointLinUCB, plan: Plan) -> Attack:
 
 
 def _on_both(config: JointLinUCB, plan: Plan) -> Attack:
-    """For a twin: the row is learned twice, as the last of the centre and as the first of the sums. Contexts that point
-    in opposite ways, with equal rewards, move both nearly as far as any do."""
-    stage = _stage(config, plan, _MOST)
-    way = np.eye(config.dim)[0]
+    """For a twin: a row, or all of a person's, is learned twice, last in the centre and first in the sums. Contexts
+    that point in opposite ways, with equal rewards, move both nearly as far as any do."""
+    stage, count = _stage(config, plan, _MOST), min(config.person_rounds or 1, config.centre_rounds)
+    way, more = np.eye(config.dim)[0], count - 1
     first, second = Row(way, 0, 1.0), Row(-way, 0, 1.0)
     weights = (image(config, second) - image(config, first)) * _unit(config)
-    scripts = tuple(_script(config, stage.rounds, {0: row, 1: row}) for row in (first, second))
-    bare = replace(stage.plan, params=stage.plan.params._replace(estimate=_Unfitted()))
+    scripts = tuple(
+        _script(config, stage.rounds + more, dict.fromkeys(range(2 * count), row)) for row in (first, second)
+    )
+    started = begun(plan, config.centre_rounds - count)
+    bare = replace(started, params=plan.params._replace(estimate=_Unfitted()))
 
     def see(seen: Seen) -> Floats:
         return np.concatenate([seen.of("centre")[:, :1, 0], seen.of("published")[:, 1:] @ weights], axis=1)
 
-    watched = np.append(0, stage.releases)
-    return Attack(RELEASED, _played(bare, scripts, see, watched), "a row that is learned twice")
+    watched = np.append(more, stage.releases + more)
+    return Attack(RELEASED, _played(bare, scripts, see, watched), "rows that are learned twice")
 
 
 def _on_choices(config: JointLinUCB, plan: Plan, first: Row, second: Row) -> Attack:
