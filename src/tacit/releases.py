@@ -69,19 +69,8 @@ class Releases(Choice, ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Discounted(Releases):
-    """At public times that grow geometrically, of sums in which older rows count less: the least noise, as much at any
-    time as there ever is, and no horizon is needed. For noise-aware widths: the theory of the others is of plain sums.
-
-    Parameters: `ratio`, each release time is this multiple of the last (default: 1.1); `one_row_per_segment`, learn at
-    most one row of a person between two releases; `horizon`, if the end is known.
-
-    >>> import tacit
-    >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, releases=tacit.releases.Discounted(ratio=1.2)).ratio
-    1.2
-    """
-
-    word: ClassVar[str] = "discounted"
+class _Segments(Releases):
+    """At public times that grow geometrically: rows between two of them are a segment."""
 
     ratio: float | None = None
     one_row_per_segment: bool = False
@@ -93,22 +82,62 @@ class Discounted(Releases):
         flag("one_row_per_segment", self.one_row_per_segment)
 
     @property
+    @abstractmethod
+    def usual_ratio(self) -> float:
+        """The ratio unless it is told."""
+
+    @property
     def release_ratio(self) -> Fraction:
-        """r as an exact fraction."""
-        return Fraction(1.1 if self.ratio is None else self.ratio).limit_denominator(10**6)
+        """r as an exact fraction. docs/decisions/0005-shift-and-ratio.md, 0011 and 0028."""
+        return Fraction(self.usual_ratio if self.ratio is None else self.ratio).limit_denominator(10**6)
+
+    def rows_may_come_late(self, person_rounds: int | None) -> bool:
+        return True
+
+    def check(self, config: Any) -> None:
+        if self.one_row_per_segment and config.person_rounds is None:
+            raise BadInput(
+                "Expected person_rounds with one_row_per_segment, got none. Say how many rounds a person may have."
+            )
+
+    def notes(self, dim: int) -> tuple[str, ...]:
+        ratio = float(self.release_ratio)
+        return (
+            "Geometric releases give up adversarially chosen contexts: a direction first seen inside a segment is "
+            f"learned only when it ends (regret up to {1 - 1 / ratio:.1%} of the rounds).",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discounted(_Segments):
+    """At public times that grow geometrically, of sums in which older rows count less: the least noise, as much at any
+    time as there ever is, and no horizon is needed. For noise-aware widths: the theory of the others is of plain sums.
+
+    Parameters: `ratio`, each release time is this multiple of the last (default: 1.1); `one_row_per_segment`, learn at
+    most one row of a person between two releases; `horizon`, if the end is known.
+
+    >>> import tacit
+    >>> tacit.JointLinUCB(arms=3, dim=2, epsilon=1, delta=1e-6, releases=tacit.releases.Discounted(ratio=1.2)).ratio
+    1.2
+    """
+
+    word: ClassVar[str] = "discounted"
+
+    @property
+    def usual_ratio(self) -> float:
+        return 1.1
 
     def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
         last = MOST_ROWS if self.horizon is None else self.horizon
         return DiscountedCounter(self.release_ratio, first, last, before)
 
-    def rows_may_come_late(self, person_rounds: int | None) -> bool:
-        return True
-
     def end(self, schedule: AtTimes, lattice: bool) -> tuple[int, str]:
-        return (MOST_ROWS, ROWS_HINT) if self.horizon is None else super().end(schedule, lattice)
+        if self.horizon is None:
+            return MOST_ROWS, ROWS_HINT
+        return self.horizon, "start a new epoch (its budget adds) or leave the horizon out."
 
     def check(self, config: Any) -> None:
-        refuse_unnamed(self.one_row_per_segment, config)
+        super().check(config)
         if config.width != "noise-aware":
             raise BadInput(
                 f'Expected width="noise-aware" with releases="discounted", got width={config.width!r}: no width is '
@@ -120,12 +149,9 @@ class Discounted(Releases):
                 'releases="geometric".'
             )
 
-    def notes(self, dim: int) -> tuple[str, ...]:
-        return (said_of_segments(float(self.release_ratio)),)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Geometric(Releases):
+class Geometric(_Segments):
     """At public times that grow geometrically, of all rows alike: no horizon is needed, less noise with one. Not for
     contexts that are chosen adversarially.
 
@@ -141,26 +167,19 @@ class Geometric(Releases):
 
     word: ClassVar[str] = "geometric"
 
-    ratio: float | None = None
     views: int | None = None
     window: int | None = None
-    one_row_per_segment: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.ratio is not None:
-            above("ratio", self.ratio, 1)
         if self.views is not None:
             whole("views", self.views)
         if self.window is not None:
             whole("window", self.window)
-        flag("one_row_per_segment", self.one_row_per_segment)
 
     @property
-    def release_ratio(self) -> Fraction:
-        """r as an exact fraction: as given, else the default. docs/decisions/0005-shift-and-ratio.md and 0011."""
-        default = 1.01 if self.window is None else 1.05
-        return Fraction(default if self.ratio is None else self.ratio).limit_denominator(10**6)
+    def usual_ratio(self) -> float:
+        return 1.01 if self.window is None else 1.05
 
     @property
     def schedule(self) -> str:
@@ -177,9 +196,6 @@ class Geometric(Releases):
             return GeometricCounter(self.release_ratio, views)
         return WindowCounter(self.release_ratio, views, self.window)
 
-    def rows_may_come_late(self, person_rounds: int | None) -> bool:
-        return True
-
     def end(self, schedule: AtTimes, lattice: bool) -> tuple[int, str]:
         last = int(schedule.times[-1])
         limit = last if self.horizon is None else min(last, self.horizon)
@@ -191,15 +207,14 @@ class Geometric(Releases):
         return limit, f"start a new epoch (its budget adds) or {way_out}"
 
     def check(self, config: Any) -> None:
-        refuse_unnamed(self.one_row_per_segment, config)
+        super().check(config)
         if self.window is not None and config.prior is not None:
             raise BadInput(
                 f"Expected no prior with window={self.window!r}, got one: a window forgets, and the prior would not."
             )
 
     def notes(self, dim: int) -> tuple[str, ...]:
-        ratio = float(self.release_ratio)
-        said = [said_of_segments(ratio)]
+        ratio, said = float(self.release_ratio), list(super().notes(dim))
         if self.window is not None:
             said.append(
                 f"Only the last {self.window} segments are learned from: about the last {1 - ratio**-self.window:.0%} "
@@ -269,22 +284,6 @@ class Tree(_EveryRound):
 
     def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
         return TreeCounter(self.rounds)
-
-
-def said_of_segments(ratio: float) -> str:
-    """What a reader should know of segments that grow by this ratio."""
-    return (
-        "Geometric releases give up adversarially chosen contexts: a direction first seen inside a segment is learned "
-        f"only when it ends (regret up to {1 - 1 / ratio:.1%} of the rounds)."
-    )
-
-
-def refuse_unnamed(one_row_per_segment: bool, config: Any) -> None:
-    """Unless persons are counted where their segments are."""
-    if one_row_per_segment and config.person_rounds is None:
-        raise BadInput(
-            "Expected person_rounds with one_row_per_segment, got none. Say how many rounds a person may have."
-        )
 
 
 def as_option(value: Any) -> Any:

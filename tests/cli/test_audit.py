@@ -120,3 +120,13 @@ def test_all_goes_through_every_form(capsys, monkeypatch, tmp_path):
     assert len(list(tmp_path.glob("*.json"))) == 2
     assert "(done before)" in ask(capsys, *words)[2]
     assert len(families()) == 6
+
+
+def test_arms_are_attacked_from_the_command_line(capsys):
+    words = ("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--arms", "3", "--dim", "2", "--no-twins")
+    code, found = facts(capsys, *words, "--runs", "2000")
+    assert code in (0, 3)  # so few runs need not show enough
+    seen = [finding["observed"] for finding in found["findings"]]
+    assert seen == ["released statistics", "released statistics, two arms", "released centre", "later actions"]
+    assert found["live"]["face"] == "learner"
+    assert found["verdict"] != "violated"

@@ -171,12 +171,19 @@ def test_a_report_that_comes_during_a_pause_is_kept_until_it_is_over(service):
 def test_what_is_no_report_is_neither_counted_nor_sent(service, tmp_path):
     device = device_of(service, made_file=tmp_path / "made.json")
     device.choose(OFFERED)
-    for x, reward in ((OFFERED[0][:-1], 0.5), ([float("nan")] * DIM, 0.5), (OFFERED[0], float("inf"))):
+    for x, reward in ((OFFERED[0][:-1], 0.5), (OFFERED[0], "half")):
         with pytest.raises(BadInput, match="Expected"):
             device.report(x, reward)
     assert device.made == 0
     assert not (tmp_path / "made.json").exists()
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".lock"]
+
+
+def test_a_number_that_is_not_finite_is_sent_as_a_report_of_zeros(service):
+    device = device_of(service)
+    device.choose(OFFERED)
+    device.report([float("nan")] * DIM, 0.5)
+    assert (device.made, device.unsent, service.server.stage) == (1, 0, 1)
 
 
 def test_a_service_that_learns_nothing_more_costs_nobody_a_report(tmp_path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ import tacit
 from tacit.errors import BadInput
 from tacit.noise.tape import tape_of
 from tacit.preparation import Centre, Preparation, add_context, lattice_centre, prepare, publish_centre
+from tacit.privacy import card_schema, compose_cards
 
 KINDS = {
     "standard": Preparation(),
@@ -87,3 +90,33 @@ def test_the_centre_costs_a_row_what_the_sums_do_and_the_promise_is_kept(options
     assert first == pytest.approx(second, rel=1e-3)
     assert tacit.privacy.price(plan.event) <= config.promise.mu
     assert tacit.privacy.price(plan.event) == pytest.approx(config.promise.mu, rel=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"person_rounds": 3, "one_row_per_segment": True}])
+def test_a_card_names_both_releases_and_fits_its_schema(options: dict) -> None:
+    config = tacit.JointLinUCB(arms=2, dim=3, epsilon=1.0, delta=1e-6, **options)
+    card = config.card()
+    facts = json.loads(json.dumps(card.to_dict(), allow_nan=False))
+    jsonschema.validate(facts, card_schema())
+    assert tacit.Card.from_dict(facts).to_dict() == card.to_dict()
+    text = " ".join(card.text().split())
+    assert "Gaussian noise on one release, exact, in whole steps" in text
+    assert "Gaussian noise on discounted sums, once per release, exact, in whole steps" in text
+    assert "A row is in one of these two, and never in both." in text
+    both = compose_cards([card, card])
+    assert both.mu == pytest.approx(math.sqrt(2) * card.guarantee.mu)
+
+
+def test_a_checkpoint_goes_on_with_the_same_events_and_price(tmp_path) -> None:
+    config = tacit.JointLinUCB(arms=2, dim=2, epsilon=1.0, delta=1e-6, preparation=Preparation(centre_rounds=5))
+    learner, key = config.start(), tacit.new_key()
+    for t in range(40):
+        learner.learn([0.6, 0.8 * (-1) ** t], t % 2, 1.0)
+    centre = learner.view.centre.copy()
+    assert centre.any()
+    said = learner.card()
+    resumed = tacit.resume(learner.checkpoint(tmp_path / "arms.tacit", key), key)
+    assert resumed.config == config
+    assert resumed.card().events == said.events
+    assert resumed.card().guarantee == said.guarantee
+    assert np.array_equal(resumed.view.centre, centre)

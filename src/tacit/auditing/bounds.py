@@ -103,7 +103,8 @@ def best_threshold(first: Floats, second: Floats, runs: int, bound: Bound, *, sm
     if smooth:
         means, spreads = (first.mean(), second.mean()), (first.std() or 1e-300, second.std() or 1e-300)
         grid = np.linspace(min(means) - 6 * max(spreads), max(means) + 6 * max(spreads), _GRID)
-        false_rate, rate = ndtr((means[0] - grid) / spreads[0]), ndtr((means[1] - grid) / spreads[1])
+        with np.errstate(over="ignore"):  # scores without any spread are told apart anywhere between
+            false_rate, rate = ndtr((means[0] - grid) / spreads[0]), ndtr((means[1] - grid) / spreads[1])
     else:
         # Halfway between two scores that were seen: a threshold on one of many equal scores would be a coin's toss.
         values: Any = np.unique(np.concatenate([first, second]))

@@ -9,6 +9,7 @@ fair coins.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from scipy import stats
 
 from tacit._types import Bools, Floats, Ints
 from tacit.auditing.attack import BATCH, REPORT, Attack, Claim
-from tacit.auditing.attacks import functions
+from tacit.auditing.attacks import arms, functions
 from tacit.auditing.attacks.one_record import Draws, Functions, Solved, reward_of
 from tacit.auditing.engine import Finding, Work, run_with
 from tacit.auditing.rooms import rooms_of
@@ -215,6 +216,10 @@ def _behind(config: Any, attack: Attack, sampler: str) -> Live | None:
         # A device lays out many numbers at once, and ones take the longer the more trials they have.
         each = _REPORT + getattr(played.plan.law, "trials", 0) // _TRIALS
         return Live(attack, face, each * _rounds(attack), _Reports(config, played, shuffled))
+    if config.arms is not None:
+        # What a counter publishes is not shown by itself: a learner shows what is made of it.
+        attack = arms.viewed(config, sampler)
+        played = attack.sampler
     return Live(attack, "learner", _START + _rounds(attack), _Learns(config, played, sampler), seeded)
 
 
@@ -246,8 +251,14 @@ class _Learns:
         others = 0
 
         def learn(x: Any, reward: float, whose: str) -> None:
+            named = {"person": whose} if counts_people else {}
+            if config.arms is not None:
+                # What comes with no arm is a row without a reward.
+                arm = int(x[-1])
+                learner.learn(x[:-1], arm % config.arms, reward if arm < config.arms else math.nan, **named)
+                return
             row = x if listed is None else int(np.argmax((listed == x).all(axis=1)))
-            learner.learn(row, reward, **({"person": whose} if counts_people else {}))
+            learner.learn(row, reward, **named)
 
         for x, reward, times in self._before:
             for _ in range(times):
@@ -260,10 +271,11 @@ class _Learns:
             if script.forced is not None and script.forced[t] >= 0:
                 arm = int(script.forced[t])
             else:
-                arm = int(learner.choose(offers) if listed is None else learner.choose())
+                arm = _chosen(learner, config, offers)
             if t in asked:
                 arms.append(arm)
-            learn(offers[arm], reward, "the one" if t in self._theirs else f"other {t}")
+            row = offers[arm] if config.arms is None else np.append(offers[0, : config.dim], float(arm))
+            learn(row, reward, "the one" if t in self._theirs else f"other {t}")
             if t in watched:
                 looks.append(self._look(learner.view))
         numbers = np.array(looks).reshape(1, len(looks), self._size)
@@ -272,14 +284,24 @@ class _Learns:
     def _look(self, view: Any) -> Floats:
         found = np.zeros(self._size)
         for name, (place, _) in self._places.items():
-            if name != "report":
+            if name not in ("report", "published"):
                 found[place] = getattr(view, name).ravel()
         return found
+
+
+def _chosen(learner: Any, config: Any, offers: Floats) -> int:
+    """What a learner chooses of what is offered."""
+    if config.fixed_actions is not None:
+        return int(learner.choose())
+    return int(learner.choose(offers if config.arms is None else offers[0, : config.dim]))
 
 
 def _before(config: Any, plan: Any) -> Iterator[tuple[Floats, float, int]]:
     """Rows that have come before a run in a kernel begins, as its vault has them: of zeros, or of each arm's level."""
     vault, rows = plan.vault(), int(plan.vault().counters[ROWS])
+    if config.arms is not None:
+        yield np.append(np.zeros(config.dim), float(config.arms)), 0.0, rows
+        return
     if not hasattr(vault, "sizes"):
         yield np.zeros(config.dim), 0.0, rows
         return

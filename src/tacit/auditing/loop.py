@@ -7,7 +7,7 @@ from typing import Any
 from tacit._kernel import kernel
 from tacit._types import Floats, Ints
 from tacit.core.round import choose_checked, learn_checked
-from tacit.core.slate import Slate
+from tacit.core.slate import lay_out, take_row
 from tacit.noise import Source, fill_normals, fill_uniforms
 
 
@@ -17,7 +17,7 @@ def play(
     vault: Any,
     view: Any,
     report: Floats,
-    slate: Slate,
+    slate: Any,
     source: Source,
     noise: Source,
     tape: bool,
@@ -30,6 +30,7 @@ def play(
     shown: Floats,
     offers: Floats,
     rewards: Floats,
+    row: Floats,
     forced: Ints,
     asked: Ints,
     watched: Ints,
@@ -40,7 +41,7 @@ def play(
 
     `floats` and `ints` are all of vault, view and report in one piece, so that a run begins with two copies; `shown` is
     the part of them that is watched. Rounds are counted from 0; `arms` has the choice of a round, `seen` what there is
-    after it; `forced` has the arm of a round in which the policy is not asked, else −1.
+    after it; `forced` has the arm of a round in which the policy is not asked, else −1. `row` is room for one.
 
     `noise` is `source` itself; or, if `tape`, one that is laid out anew for every run: if `exact`, with its row of
     `laid`; if not, with normal numbers times these factors, which is how a twin is left without some of its noise.
@@ -63,11 +64,16 @@ def play(
                     noise.normals[i] *= laid[0, i]
         question, look = 0, 0
         for t in range(rewards.shape[0]):
-            arm = forced[t] if forced[t] >= 0 else choose_checked(params, view, offers[t], slate, noise)
+            arm = forced[t]
+            if arm >= 0:
+                lay_out(slate, offers[t])
+            else:
+                arm = choose_checked(params, view, offers[t], slate, noise)
             if question < asked.shape[0] and asked[question] == t:
                 arms[run, question] = arm
                 question += 1
-            learn_checked(params, vault, view, offers[t, arm], rewards[t], report, noise)
+            take_row(slate, arm, row)
+            learn_checked(params, vault, view, row, rewards[t], report, noise)
             if look < watched.shape[0] and watched[look] == t:
                 for i in range(shown.shape[0]):
                     seen[run, look, i] = shown[i]

@@ -19,7 +19,7 @@ class Rooms:
     ints: Ints
     first_floats: Floats
     first_ints: Ints
-    shown: Floats  #: view and report: what an attacker may be shown of `floats`
+    shown: Floats  #: what is published, view and report: what an attacker may be shown of `floats`
     places: dict[str, tuple[slice, tuple[int, ...]]]  #: of each array in `shown`, and its shape
 
 
@@ -43,8 +43,13 @@ def rooms_of(session: Session) -> Rooms:
         piece[...] = array
         return piece
 
-    session.vault = type(vault)(*(moved(array) for array in vault))
-    shown_from, places = used["f"], {}
+    # Last of all secrets a counter's memory, whose last row is what it has published: `fit` is given nothing else.
+    kept = {name: moved(getattr(vault, name)) for name in sorted(vault._fields, key=lambda name: name == "memory")}
+    session.vault = type(vault)(**kept)
+    memory = kept.get("memory")
+    published = 0 if memory is None or memory.ndim != 2 or memory.dtype != np.float64 else memory.shape[1]
+    shown_from = used["f"] - published
+    places: dict[str, tuple[slice, tuple[int, ...]]] = {"published": (slice(0, published), (published,))}
     shown = []
     for name, array in zip((*view._fields, "report"), (*view, report), strict=True):
         at = used["f"] - shown_from

@@ -30,7 +30,8 @@ _LAID = 2**20
 
 
 class Script(NamedTuple):
-    """What happens, round by round."""
+    """What happens, round by round. Where arms share a context there is one row to offer, the context and behind it a 1
+    for each of the K arms that is there; arm K that is taken makes a row that adds nothing."""
 
     offers: Floats  # (T, K, d)
     rewards: Floats  # (T,)
@@ -67,6 +68,7 @@ class Scripted:
     reads: int = 1  #: 2 and more, for twins: so many times every released value is drawn anew
     factors: Floats | None = None  #: for twins: what the noise of a run is multiplied by, in order of use
     uniforms: int = 0  #: with `factors`: uniform numbers that a run may need
+    normals: int | None = None  #: what a run needs of the others; None: as many as if every round were a release
 
     def sample(self, world: int, runs: int, seed: int, path: tuple[int, ...]) -> Floats:
         """See `Sampler`."""
@@ -76,6 +78,8 @@ class Scripted:
 
     def _once(self, script: Script, runs: int, *path: int) -> Floats:
         _, arms, dim = script.offers.shape
+        if self.plan.arms is not None:
+            dim -= self.plan.arms
         source = stream(*path)
         normals, uniforms = self._room(len(script.rewards))
         laid = self.plan.law is not None
@@ -107,6 +111,7 @@ class Scripted:
                 rooms.shown,
                 script.offers,
                 script.rewards,
+                np.zeros(dim + (self.plan.arms is not None)),
                 forced,
                 self.asked,
                 self.watched,
@@ -127,7 +132,7 @@ class Scripted:
     def _room(self, rounds: int) -> tuple[int, int]:
         """Numbers that a run takes at most, of both kinds."""
         draws = self.plan.draws
-        normals = rounds * (draws.choose_normals + draws.learn_normals)
+        normals = rounds * (draws.choose_normals + draws.learn_normals) if self.normals is None else self.normals
         uniforms = rounds * (draws.choose_uniforms + draws.learn_uniforms)
         known = 0 if self.factors is None or self.plan.law is not None else len(self.factors)
         return max(normals, known), max(uniforms, self.uniforms)

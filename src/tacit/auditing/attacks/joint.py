@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit._types import Floats, Ints
 from tacit.auditing.attack import ACTIONS, BEYOND, RELEASED, SMALL, Attack, Twin
+from tacit.auditing.attacks import arms
 from tacit.auditing.family import Family
 from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
@@ -30,6 +31,8 @@ def attacks(
 ) -> tuple[Attack, ...]:
     """On every released statistic, and on later choices between +v and −v alone. `late`: see `begun`; `plan`: of a
     policy that has this one's mechanism and plays otherwise."""
+    if config.arms is not None:
+        return arms.attacks(config, sampler)
     plan = config.planned(sampler) if plan is None else plan
     releases = release_rounds(config, plan)
     first, second = _rows(config)
@@ -55,6 +58,8 @@ def attacks(
 
 def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
+    if config.arms is not None:
+        return arms.twins(config, sampler)
     unclipped = Twin(
         "clipping off",
         "rows count with the length they come with",
@@ -230,7 +235,9 @@ def _with_factors(attack: Attack, factors: Floats) -> Attack:
 
 
 def small(kind: type, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Eight rounds, or eight views."""
+    """Eight rounds, or eight views; with arms the first views of any number."""
+    if given.get("arms"):
+        return {"dim": 2, **({"horizon": 1000} if given.get("releases") in ("tree", "toeplitz") else {})}
     every_round = given.get("releases") in ("tree", "toeplitz") or given.get("calibration") == "published"
     if every_round:
         return {"dim": 2, "horizon": 8, **({"releases": "tree"} if "releases" not in given else {})}
@@ -253,6 +260,9 @@ def forms() -> tuple[JointLinUCB, ...]:
         form(releases="tree"),
         form(releases="tree", epsilon=10.0),
         form(releases="tree", person_rounds=2),
+        form(arms=3),
+        form(arms=2, epsilon=10.0, reward_weight=2.0, ratio=1.5, person_rounds=2),
+        form(arms=2, releases="geometric", views=8, preparation="none", width="theory"),
         form(calibration="published"),
         form(calibration="published", noise="wishart"),
         form(calibration="published", noise="wishart-unshifted", delta=0.1),
