@@ -11,7 +11,7 @@ import tacit
 from tacit.core.learner import Diagnostics
 from tacit.core.round import ROWS
 from tacit.errors import OutOfBounds
-from tests.offers import ask, some_row
+from tests.offers import ask, some_row, tell
 
 from .worlds import LIVE, counts_people, name_of
 
@@ -121,7 +121,7 @@ def test_noise_laid_out_for_a_call_is_enough_for_it(policy):
         noise.normals[len(noise.normals) - normals :] = 3.0
         noise.uniforms[len(noise.uniforms) - uniforms :] = 0.3
         row = some_row(learner, np.full(policy.dim, 0.3))
-        learner.learn(row, 0.5, **({"person": t} if counts_people(policy) else {}))
+        tell(learner, row, 0.5, **({"person": t} if counts_people(policy) else {}))
         ask(learner, np.eye(policy.dim))
     assert learner.diagnostics().rows == 40
 

@@ -105,6 +105,16 @@ def test_options_left_alone_are_folded_away():
     assert "reward_low = " in folded
 
 
+def test_an_option_that_follows_from_others_is_folded_away_and_one_that_was_given_is_not():
+    arms = {"arms": 3, "dim": 2, "epsilon": 1.0, "delta": 1e-6}
+    for changes, shown in (({}, False), ({"releases": "geometric"}, True)):
+        top, folded = config_html(tacit.JointLinUCB(**arms, **changes)).split("left at their defaults")
+        assert ("geometric" in top) == shown
+        assert ("releases = discounted" in folded) != shown
+        assert "width = noise-aware" in folded
+        assert "preparation = " in folded
+
+
 def test_environments_are_shown_without_a_guarantee():
     words = read(config_html(Sphere(dim=3)))
     assert words.startswith("Sphere")

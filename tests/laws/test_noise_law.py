@@ -13,7 +13,7 @@ from tacit._kernel import entry
 from tacit.core.round import REFUSED, learn_checked
 from tacit.counters.wishart import Masks
 from tacit.noise import stream
-from tacit.privacy.event import DiscountedEvent, SegmentsEvent, TreeEvent, WishartTreeEvent
+from tacit.privacy.event import DiscountedEvent, PersonEvent, SegmentsEvent, TreeEvent, WishartTreeEvent
 from tests.offers import row_of
 from tests.statistics import checks
 from tests.statistics.checks import LEVEL
@@ -169,6 +169,21 @@ def test_released_noise_has_the_calibrated_law(noisy_config):
 def test_the_noise_test_rejects_a_scale_off_by_ten_percent(noisy_config, factor):
     rows = later_rows(noisy_config)[0]
     assert min(p_values(noisy_config, rows, lambda params: with_noise_times(params, factor))) < LEVEL
+
+
+@pytest.mark.parametrize("config", [config for config in NOISY if opening(config)], ids=name)
+def test_the_centre_has_the_noise_that_is_recorded(config):
+    """Of equal contexts, whose mean is known: the release has the scale of its event, and a tenth less is rejected."""
+    plan, x = config.plan(), row_of(config, None, 0.3 * np.eye(config.dim)[0])
+    event = plan.event.event if isinstance(plan.event, PersonEvent) else plan.event
+    feed, found = feeder(plan, plan.params, x), []
+    for run in range(RUNS):
+        vault, view, report = plan.vault(), plan.view(), np.zeros(plan.report_size)
+        feed(vault, view, report, stream(run, 0, 1), opening(config))
+        assert view.stage[0] == 1
+        found.append((view.centre - report[: config.dim]) * opening(config))
+    assert checks.scale(found, event.events[0].scale) > LEVEL
+    assert checks.scale(found, 0.9 * event.events[0].scale) < LEVEL
 
 
 @pytest.mark.parametrize("forgetful", [config for config in NOISY if getattr(config, "window", None)], ids=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from tacit._html import panel, short
 from tacit.core.functions import FunctionPolicy
@@ -17,8 +18,7 @@ def config_html(config: Settings) -> str:
     left: list[tuple[str, str]] = []
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        untold = field.default is not dataclasses.MISSING and _same(value, field.default)
-        (left if untold else given).append((field.name, short(value)))
+        (left if _untold(config, field) else given).append((field.name, short(value)))
     defaults = "\n".join(f"{name} = {value}" for name, value in left)
     return panel(
         type(config).__name__,
@@ -37,6 +37,19 @@ def _gives(config: Settings) -> list[tuple[str, str]]:
         # Some policies learn their list of actions later; a cell that only shows one must not fail for it.
         return [("gives", f"not known yet: {problem}")]
     return [("gives", str(guarantee))]
+
+
+def _untold(config: Settings, field: dataclasses.Field[Any]) -> bool:
+    """Whether an option is as it would be if nobody had given it: what is None may follow from the others."""
+    value = getattr(config, field.name)
+    if field.default is dataclasses.MISSING or _same(value, field.default):
+        return field.default is not dataclasses.MISSING
+    if field.default is not None:
+        return False
+    try:
+        return _same(value, getattr(dataclasses.replace(config, **{field.name: None}), field.name))
+    except TacitError:
+        return False
 
 
 def _same(value: object, default: object) -> bool:
