@@ -50,6 +50,7 @@ def places() -> dict[Path, str]:
     for room in ("counters", "noise"):
         for path in sorted((ROOT / "src/tacit" / room).glob("*.md")):
             found[path] = f"proofs/{path.name}"
+    found[ROOT / "src/tacit/preparation.md"] = "proofs/preparation.md"
     found[ROOT / "README.md"] = "overview.md"
     found[ROOT / "CHANGELOG.md"] = "changelog.md"
     found[ROOT / "CONTRIBUTING.md"] = "contributing.md"

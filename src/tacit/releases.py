@@ -42,8 +42,13 @@ class Releases(Choice, ABC):
             whole("horizon", self.horizon, low=2, hint="A horizon is the number of rounds to be served.")
 
     @abstractmethod
-    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
-        """How sums are published, if no view before row `first` is worth its name, and so many rows are in none."""
+    def counter(self) -> PrefixCounter:
+        """How sums are published."""
+
+    def counter_after(self, before: int, least: int) -> PrefixCounter:
+        """The same, if the first so many rows are in no sum, and no view of fewer rows than `least` is worth its name:
+        for those that plan for as many views as there can be."""
+        return self.counter()
 
     @property
     def schedule(self) -> str:
@@ -127,9 +132,12 @@ class Discounted(_Segments):
     def usual_ratio(self) -> float:
         return 1.1
 
-    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
+    def counter(self) -> PrefixCounter:
+        return self.counter_after(0, 1)
+
+    def counter_after(self, before: int, least: int) -> PrefixCounter:
         last = MOST_ROWS if self.horizon is None else self.horizon
-        return DiscountedCounter(self.release_ratio, first, last, before)
+        return DiscountedCounter(self.release_ratio, before + least, last, before)
 
     def end(self, schedule: AtTimes, lattice: bool) -> tuple[int, str]:
         if self.horizon is None:
@@ -185,12 +193,15 @@ class Geometric(_Segments):
     def schedule(self) -> str:
         return self.word if self.window is None else "window"
 
-    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
+    def counter(self) -> PrefixCounter:
+        return self.counter_after(0, 1)
+
+    def counter_after(self, before: int, least: int) -> PrefixCounter:
         views = self.views
         if views is None:  # each of them is paid for, whether it comes or not
             views = 2048
             if self.horizon is not None:
-                times = release_times(first, self.release_ratio, views)
+                times = release_times(before + least, self.release_ratio, views)
                 views = max(1, int(np.searchsorted(times, self.horizon, "right")))
         if self.window is None:
             return GeometricCounter(self.release_ratio, views)
@@ -267,7 +278,7 @@ class Toeplitz(_EveryRound):
 
     word: ClassVar[str] = "toeplitz"
 
-    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
+    def counter(self) -> PrefixCounter:
         return ToeplitzCounter(self.rounds)
 
 
@@ -282,7 +293,7 @@ class Tree(_EveryRound):
 
     word: ClassVar[str] = "tree"
 
-    def counter(self, first: int = 1, before: int = 0) -> PrefixCounter:
+    def counter(self) -> PrefixCounter:
         return TreeCounter(self.rounds)
 
 

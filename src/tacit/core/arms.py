@@ -14,7 +14,7 @@ from tacit.core.inputs import as_floats, not_finite
 from tacit.core.learner import Learner
 from tacit.core.policy import Policy
 from tacit.core.round import first_unfit
-from tacit.errors import BadInput
+from tacit.errors import BadInput, OutOfBounds
 
 __all__ = ["ArmsLearner", "learner_of", "offer", "row_of_arm"]
 
@@ -67,6 +67,13 @@ class ArmsLearner(Learner):
     ) -> Decision:
         """Choose an arm for a context, and remember both until `reward` or `expire` closes the decision."""
         return self._decide(offer(self._config, context, allowed), person)
+
+    def _refuse_long(self, rows: Floats) -> None:
+        length = self._config.action_norm
+        if self._config.preparation.outside(rows[:, : self._dim], length):
+            raise OutOfBounds(
+                f"Expected a context within its declared bounds, or of norm <= {length:g} (strict), got one outside."
+            )
 
     @property
     def _arms(self) -> int:

@@ -431,8 +431,6 @@ class Learner:
 
     def _refuse_long(self, rows: Floats) -> None:
         norm = self._config.action_norm
-        if self._config.arms_of_context is not None:
-            rows = rows[:, : self._dim]
         if any(math.hypot(*row) > norm * (1 + 1e-9) for row in rows.tolist()):
             raise OutOfBounds(f"Expected actions of norm <= {norm:g} (strict), got one above it. Rescale actions.")
 

@@ -36,6 +36,7 @@ class Asked(Declared):
     one_row_per_segment: bool = False  #: whether a person's second row between two releases counts as zeros
     strict: bool = False  #: whether actions offered outside the bounds are refused; then there are bounds:
     action_norm: float
+    preparation: Any  #: what contexts go through, with arms that share them
     reward_low: float
     reward_high: float
     views: int | None = None  #: how many can ever be released, where that is an option

@@ -158,15 +158,15 @@ class Counter(ABC):
         """What all releases together say about one row that moves its sums by at most `sensitivity`."""
 
     @abstractmethod
-    def deviations(self, schedule: Any = None) -> Floats:
+    def deviations(self) -> Floats:
         """τ_k/s of each release; the last entry serves all later ones."""
 
     @abstractmethod
-    def draws(self, schedule: Any = None) -> Floats:
+    def draws(self) -> Floats:
         """How many draws, each with the size of its weight, are in a number of each release."""
 
     @abstractmethod
-    def in_doubles(self, scale: float, schedule: Any = None) -> Any:
+    def in_doubles(self, scale: float) -> Any:
         """The kernels' side, with noise of scale s in double precision."""
 
 
@@ -190,12 +190,16 @@ class PrefixCounter(Counter):
     def schedule(self, first: int) -> Any:
         """When, if a view before row `first` is not worth its name."""
 
+    def timed(self, schedule: Any) -> PrefixCounter:
+        """The counter for exactly these release times, where its noise or its kernels depend on them."""
+        return self
+
     @abstractmethod
     def load(self, schedule: Any) -> Load:
         """What a lattice must hold."""
 
     @abstractmethod
-    def on_lattice(self, lattice: Lattice, schedule: Any = None) -> Any:
+    def on_lattice(self, lattice: Lattice) -> Any:
         """The kernels' side on a lattice; noise is drawn in steps."""
 
     @abstractmethod

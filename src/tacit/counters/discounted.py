@@ -3,7 +3,7 @@ its own. What is published is their best combination. Price and proof: `discount
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
@@ -39,6 +39,7 @@ class DiscountedCounter(PrefixCounter):
     first: int  #: the row of the first release
     last: int  #: no release is later
     before: int = 0  #: rows that are in no segment
+    times: tuple[int, ...] | None = None  #: of the releases, once they are known; until then the earliest there can be
 
     shift: ClassVar[float] = 3.0
     one_martingale: ClassVar[bool] = False
@@ -51,13 +52,13 @@ class DiscountedCounter(PrefixCounter):
     def event(self, scale: float, sensitivity: float) -> Event:
         return DiscountedEvent(scale, sensitivity, self.views, self.keep)
 
-    def deviations(self, schedule: Any = None) -> Floats:
-        mass, rows = self._masses(schedule)
+    def deviations(self) -> Floats:
+        mass, rows = self._masses()
         found: Floats = rows / np.sqrt(np.cumsum(mass**2))
         return found
 
-    def draws(self, schedule: Any = None) -> Floats:
-        mass, rows = self._masses(schedule)
+    def draws(self) -> Floats:
+        mass, rows = self._masses()
         found: Floats = rows * np.cumsum(mass) / np.cumsum(mass**2)
         return found
 
@@ -69,15 +70,18 @@ class DiscountedCounter(PrefixCounter):
         times = release_times(first - self.before, self.ratio, 4096) + self.before
         return AtTimes(times[: max(1, int(np.searchsorted(times, self.last, "right")))])
 
+    def timed(self, schedule: AtTimes) -> DiscountedCounter:
+        return replace(self, times=tuple(schedule.times.tolist()))
+
     def load(self, schedule: AtTimes) -> Load:
-        mass, rows = self._masses(schedule)
+        mass, rows = self.timed(schedule)._masses()
         return Load(float(mass.max()) * (1 + 1e-9), int(rows[-1]), len(mass), slack=1.1)
 
-    def in_doubles(self, scale: float, schedule: Any = None) -> Discounted:
-        return Discounted(scale, self.keep, *self._weights(schedule))
+    def in_doubles(self, scale: float) -> Discounted:
+        return Discounted(scale, self.keep, *self._weights())
 
-    def on_lattice(self, lattice: Lattice, schedule: Any = None) -> LatticeDiscounted:
-        return LatticeDiscounted(lattice, self.keep, *self._weights(schedule))
+    def on_lattice(self, lattice: Lattice) -> LatticeDiscounted:
+        return LatticeDiscounted(lattice, self.keep, *self._weights())
 
     def memory_rows(self, schedule: Any, lattice: bool) -> int:
         return 5 if lattice else 4
@@ -85,18 +89,18 @@ class DiscountedCounter(PrefixCounter):
     def scales(self, scale: float, spread: Floats, schedule: AtTimes) -> dict[str, float]:
         return {"each segment": scale, "first view": float(spread[0]), "last view": float(spread[-1])}
 
-    def _masses(self, schedule: AtTimes | None) -> tuple[Floats, Floats]:
+    def _masses(self) -> tuple[Floats, Floats]:
         """m_k, and how many rows there are in all segments so far."""
-        times = (self.schedule(self.first) if schedule is None else schedule).times
+        times = self.schedule(self.first).times if self.times is None else np.array(self.times)
         rows = (times - self.before).astype(np.float64)
         mass, kept = np.diff(rows, prepend=0.0), 0.0
         for k in range(len(mass)):
             kept = mass[k] = self.keep * kept + mass[k]
         return mass, rows
 
-    def _weights(self, schedule: AtTimes | None) -> tuple[Floats, Floats]:
+    def _weights(self) -> tuple[Floats, Floats]:
         """m_k, and what the combination is multiplied by."""
-        mass, rows = self._masses(schedule)
+        mass, rows = self._masses()
         return mass, rows / np.cumsum(mass**2)
 
 

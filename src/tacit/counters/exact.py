@@ -23,13 +23,13 @@ class ExactCounter(Counter):
     def event(self, scale: float, sensitivity: float) -> Event:
         return ExactRelease("choices computed from everybody's exact data")
 
-    def deviations(self, schedule: Any = None) -> Floats:
+    def deviations(self) -> Floats:
         return np.zeros(1)
 
-    def draws(self, schedule: Any = None) -> Floats:
+    def draws(self) -> Floats:
         return np.zeros(1)
 
-    def in_doubles(self, scale: float, schedule: Any = None) -> ExactSums:
+    def in_doubles(self, scale: float) -> ExactSums:
         return ExactSums()
 
 

@@ -38,14 +38,14 @@ class SegmentsCounter(Counter):
     def event(self, scale: float, sensitivity: float) -> Event:
         return SegmentsEvent(scale, sensitivity) if self.plain else RootToeplitzEvent(scale, sensitivity, self.most)
 
-    def deviations(self, schedule: Any = None) -> Floats:
+    def deviations(self) -> Floats:
         found: Floats = np.sqrt(noise_variances(1.0, self.weights))
         return found
 
-    def draws(self, schedule: Any = None) -> Floats:
+    def draws(self) -> Floats:
         return np.cumsum(self.weights)
 
-    def in_doubles(self, scale: float, schedule: Any = None) -> Segments:
+    def in_doubles(self, scale: float) -> Segments:
         return Segments(scale, self.weights)
 
     def on_lattice(self, scale: float, step: float) -> LatticeSegments:

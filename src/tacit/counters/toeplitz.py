@@ -36,10 +36,10 @@ from tacit.privacy.toeplitz import EIGHT_BUFFERS, Design
 class _Correlated(PrefixCounter):
     """What the two schedules have in common."""
 
-    def in_doubles(self, scale: float, schedule: Any = None) -> Buffers:
+    def in_doubles(self, scale: float) -> Buffers:
         return buffers(EIGHT_BUFFERS, scale)
 
-    def on_lattice(self, lattice: Lattice, schedule: Any = None) -> LatticeBuffers:
+    def on_lattice(self, lattice: Lattice) -> LatticeBuffers:
         return LatticeBuffers(lattice, coder(EIGHT_BUFFERS))
 
     def memory_rows(self, schedule: Any, lattice: bool) -> int:
@@ -58,10 +58,10 @@ class ToeplitzCounter(_Correlated):
     def event(self, scale: float, sensitivity: float) -> Event:
         return ToeplitzEvent(scale, sensitivity, self.horizon - 1, EIGHT_BUFFERS, "one")
 
-    def deviations(self, schedule: Any = None) -> Floats:
+    def deviations(self) -> Floats:
         return np.array([EIGHT_BUFFERS.row_norm(self.horizon - 1)])
 
-    def draws(self, schedule: Any = None) -> Floats:
+    def draws(self) -> Floats:
         return np.array([EIGHT_BUFFERS.row_sum(self.horizon - 1)])
 
     @property
@@ -90,10 +90,10 @@ class GeometricCounter(_Correlated):
     def event(self, scale: float, sensitivity: float) -> Event:
         return ToeplitzEvent(scale, sensitivity, self.most_views, EIGHT_BUFFERS, "many")
 
-    def deviations(self, schedule: Any = None) -> Floats:
+    def deviations(self) -> Floats:
         return np.array([EIGHT_BUFFERS.row_norm(k) for k in range(1, self.most_views + 1)])
 
-    def draws(self, schedule: Any = None) -> Floats:
+    def draws(self) -> Floats:
         return np.array([EIGHT_BUFFERS.row_sum(k) for k in range(1, self.most_views + 1)])
 
     @property

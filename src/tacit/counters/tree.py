@@ -32,10 +32,10 @@ class TreeCounter(PrefixCounter):
     def event(self, scale: float, sensitivity: float) -> Event:
         return TreeEvent(scale=scale, sensitivity=sensitivity, nodes=levels(self.horizon))
 
-    def deviations(self, schedule: Any = None) -> Floats:
+    def deviations(self) -> Floats:
         return np.array([math.sqrt(levels(self.horizon))])
 
-    def draws(self, schedule: Any = None) -> Floats:
+    def draws(self) -> Floats:
         return np.array([float(levels(self.horizon))])
 
     @property
@@ -48,10 +48,10 @@ class TreeCounter(PrefixCounter):
     def load(self, schedule: Any) -> Load:
         return Load(self.horizon, self.horizon, levels(self.horizon))
 
-    def in_doubles(self, scale: float, schedule: Any = None) -> Nodes:
+    def in_doubles(self, scale: float) -> Nodes:
         return Nodes(scale)
 
-    def on_lattice(self, lattice: Lattice, schedule: Any = None) -> LatticeNodes:
+    def on_lattice(self, lattice: Lattice) -> LatticeNodes:
         return LatticeNodes(lattice)
 
     def memory_rows(self, schedule: Any, lattice: bool) -> int:

@@ -41,11 +41,11 @@ class WindowCounter(PrefixCounter):
     def event(self, scale: float, sensitivity: float) -> Event:
         return SegmentsEvent(scale=scale, sensitivity=sensitivity)
 
-    def deviations(self, schedule: Any = None) -> Floats:
+    def deviations(self) -> Floats:
         found: Floats = np.sqrt(self.draws())
         return found
 
-    def draws(self, schedule: Any = None) -> Floats:
+    def draws(self) -> Floats:
         found: Floats = np.minimum(np.arange(1.0, self.most_views + 1), self.window)
         return found
 
@@ -60,10 +60,10 @@ class WindowCounter(PrefixCounter):
         lengths = np.diff(schedule.times, prepend=0).astype(np.float64)
         return Load(float(lengths.max()), int(lengths.sum()), 1, slack=1.1)
 
-    def in_doubles(self, scale: float, schedule: Any = None) -> Ring:
+    def in_doubles(self, scale: float) -> Ring:
         return Ring(scale)
 
-    def on_lattice(self, lattice: Lattice, schedule: Any = None) -> LatticeRing:
+    def on_lattice(self, lattice: Lattice) -> LatticeRing:
         return LatticeRing(lattice)
 
     def memory_rows(self, schedule: AtTimes, lattice: bool) -> int:

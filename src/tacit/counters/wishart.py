@@ -41,13 +41,13 @@ class WishartCounter(Counter):
             promise_delta=self.promise_delta,
         )
 
-    def deviations(self, schedule: Any = None) -> Floats:
+    def deviations(self) -> Floats:
         return np.array([math.sqrt(self.slots * self.degrees)])
 
-    def draws(self, schedule: Any = None) -> Floats:
+    def draws(self) -> Floats:
         return np.array([float(self.slots)])
 
-    def in_doubles(self, scale: float, schedule: Any = None) -> Masks:
+    def in_doubles(self, scale: float) -> Masks:
         return Masks(scale, self.degrees, self.slots)
 
     @property

@@ -375,10 +375,11 @@ class JointLinUCB(Policy):
         scale = calibrate(self.promise, lambda scale: self.for_unit(event_at(scale)))
         event, spread = self.for_unit(event_at(scale)), scale * counter.deviations()
         every = schedule = counter.schedule(self._first_release(self._estimate(counter, spread)))
-        spread = scale * counter.deviations(schedule)
+        counter = counter.timed(schedule)
+        spread = scale * counter.deviations()
         estimate = self._estimate(counter, spread)
         centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)))
-        kernels, sums, law = counter.in_doubles(scale, schedule), known, None
+        kernels, sums, law = counter.in_doubles(scale), known, None
         if sampler == "secure":
             rows = rows_within(self.horizon)
             laid = calibrate_lattice(
@@ -393,13 +394,14 @@ class JointLinUCB(Policy):
             scale, event, law = laid.scale, laid.event, laid.law
             spread = scale * counter.deviations() + noise_offset(self.block, laid.step, counter.draws())
             every = counter.schedule(self._first_release(self._estimate(counter, spread)))
-            spread = scale * counter.deviations(every) + noise_offset(self.block, laid.step, counter.draws(every))
+            counter = counter.timed(every)
+            spread = scale * counter.deviations() + noise_offset(self.block, laid.step, counter.draws())
             estimate = self._estimate(counter, spread)
             schedule = within(every, rows)
             refuse_heavy(counter.load(schedule), self.sensitivity / laid.step)
             # Public rows are no secret, and not in the vault.
             kernels, sums = (
-                counter.on_lattice(lattice_of(self.block, laid.step, known), schedule),
+                counter.on_lattice(lattice_of(self.block, laid.step, known)),
                 np.zeros((2, self.size)),
             )
             step = self._centre_scale(event_at(scale)) * laid.step / scale
@@ -476,7 +478,7 @@ class JointLinUCB(Policy):
 
     def counter(self) -> PrefixCounter:
         """How sums are published."""
-        return self.released.counter(self.centre_rounds + self.block, self.centre_rounds)
+        return self.released.counter_after(self.centre_rounds, self.block)
 
     def _usual_releases(self) -> str:
         # Discounted sums forget actions that are no longer taken; contexts that change keep every arm in use.
@@ -525,8 +527,6 @@ class JointLinUCB(Policy):
             raise BadInput("Expected no prior with arms, got one: sums of public rows are of one parameter.")
         if self.calibration == "published":
             raise BadInput('Expected calibration="exact" with arms, got "published": the paper has one parameter.')
-        if self.strict and self.prepared != preparation.PLAIN:
-            raise BadInput('Expected preparation="none" with strict, got one that takes contexts of any length.')
         if self.centre_rounds and self.counter().every_row:
             raise BadInput(
                 f'Expected releases="discounted" or "geometric" with a centre, got releases="{self.releases}": a view '
