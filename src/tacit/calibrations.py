@@ -38,7 +38,7 @@ class Exact(Choice):
             above("shift", self.shift, 1)
 
     @classmethod
-    def refusal(cls, name: str, option: str, value: object, owner: type[Choice]) -> str:
+    def refusal(cls, name: str, option: str, value: object, owners: str) -> str:
         if option == "noise":
             return (
                 f'Expected noise="gaussian" with calibration="exact", got noise="{value}": no exact price of Wishart '
@@ -76,10 +76,10 @@ class Published(Choice):
         if self.rho_min is not None:
             positive("rho_min", self.rho_min)
             if self.noise == "wishart-unshifted":
-                raise BadInput(Exact.refusal("calibration", "rho_min", self.rho_min, type(self)))
+                raise BadInput(Exact.refusal("calibration", "rho_min", self.rho_min, f'"{self.word}"'))
 
     @classmethod
-    def refusal(cls, name: str, option: str, value: object, owner: type[Choice]) -> str:
+    def refusal(cls, name: str, option: str, value: object, owners: str) -> str:
         return _not_published(option, "the paper's shift is moved by rho_min")
 
     def check(self, config: Any) -> None:

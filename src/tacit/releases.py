@@ -250,9 +250,9 @@ class _EveryRound(Releases):
             )
 
     @classmethod
-    def refusal(cls, name: str, option: str, value: object, owner: type[Choice]) -> str:
+    def refusal(cls, name: str, option: str, value: object, owners: str) -> str:
         return (
-            f'Expected {option} with {name}="{owner.word}" only, got {name}="{cls.word}", which has a release every '
+            f'Expected {option} with {name}={owners} only, got {name}="{cls.word}", which has a release every '
             "round and no segments."
         )
 

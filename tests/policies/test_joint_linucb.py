@@ -49,9 +49,13 @@ def test_tree_levels(horizon, levels):
     assert promise(releases="tree", horizon=horizon).plan().event.nodes == levels
 
 
-def test_noise_does_not_grow_with_the_horizon_of_geometric_releases():
-    scales = {promise(horizon=horizon).plan().noise_scale for horizon in (None, 10**4, 10**8)}
-    assert len(scales) == 1
+def test_noise_of_geometric_releases_grows_with_the_views_that_fit_the_horizon_and_with_nothing_else():
+    """As many as are planned for without a horizon cost the most; where they are told, a horizon changes nothing."""
+    scales = [promise(horizon=horizon).plan().noise_scale for horizon in (10**4, 10**8, None)]
+    assert scales == sorted(scales)
+    assert scales[0] < 0.95 * scales[2]
+    told = {promise(horizon=horizon, views=2048).plan().noise_scale for horizon in (10**4, 10**8, None)}
+    assert told == {scales[2]}
 
 
 def test_rewards_larger_than_actions_are_scaled_before_they_are_summed():

@@ -65,9 +65,9 @@ class Choice:
     word: ClassVar[str]
 
     @classmethod
-    def refusal(cls, name: str, option: str, value: object, owner: type[Choice]) -> str:
-        """Why this value does not take an option that belongs to `owner`."""
-        return f'Expected {option} with {name}="{owner.word}" only, got {name}="{cls.word}". Leave it out.'
+    def refusal(cls, name: str, option: str, value: object, owners: str) -> str:
+        """Why this value does not take an option that belongs to `owners`, which are words."""
+        return f'Expected {option} with {name}={owners} only, got {name}="{cls.word}". Leave it out.'
 
     def to_dict(self) -> dict[str, Any]:
         """The value under its word: how one that no configuration has words for travels."""
@@ -119,7 +119,8 @@ def fold(config: Settings, name: str, kinds: Sequence[type[Choice]]) -> Any:
         for field in dataclasses.fields(other):
             value = getattr(config, field.name)
             if field.name not in own and value != defaults[field.name]:
-                raise BadInput(kind.refusal(name, field.name, value, other))
+                takes = [one.word for one in kinds if field.name in {own.name for own in dataclasses.fields(one)}]
+                raise BadInput(kind.refusal(name, field.name, value, " or ".join(f'"{word}"' for word in takes)))
     return kind(**{field: getattr(config, field) for field in own})
 
 
