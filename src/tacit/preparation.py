@@ -67,10 +67,10 @@ class Preparation:
 
     def outside(self, contexts: Floats, length: float) -> bool:
         """Whether one of these lies outside the declared bounds, or is longer than it may be where length counts."""
-        if self.low is not None and bool(np.any((contexts < self.low) | (contexts > self.high))):
-            return True
-        kept = self.normalise or self.low is not None
-        return not kept and any(math.hypot(*row) > length * (1 + 1e-9) for row in contexts.tolist())
+        if self.low is not None:
+            dim = contexts.shape[1]
+            return bool(np.any((contexts < self._side("low", dim)) | (contexts > self._side("high", dim))))
+        return not self.normalise and any(math.hypot(*row) > length * (1 + 1e-9) for row in contexts.tolist())
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters, ready for JSON."""

@@ -54,13 +54,13 @@ def played(kernels, told, noise, sums, memory):
 
 def in_doubles(scale, told, noise):
     memory = np.zeros((COUNTER.memory_rows(SCHEDULE, False), SIZE))
-    return played(COUNTER.in_doubles(scale, SCHEDULE), told, noise, np.zeros(SIZE), memory)
+    return played(COUNTER.timed(SCHEDULE).in_doubles(scale), told, noise, np.zeros(SIZE), memory)
 
 
 def on_lattice(step, told, normals):
     """What is published, and the kernels' memory."""
     memory = np.zeros((COUNTER.memory_rows(SCHEDULE, True), SIZE))
-    kernels = COUNTER.on_lattice(lattice_of(DIM, step, np.zeros(SIZE)), SCHEDULE)
+    kernels = COUNTER.timed(SCHEDULE).on_lattice(lattice_of(DIM, step, np.zeros(SIZE)))
     found = played(kernels, told, tape_of(normals, np.zeros(1)), np.zeros((2, SIZE)), memory)
     return found, memory
 
@@ -116,7 +116,7 @@ def test_of_rows_that_are_all_alike_it_is_as_many_as_there_are():
 
 def weight_of_a_row(counter, schedule, place):
     """How much of a row of this segment is in what is published in the end."""
-    kernels, memory, sums = counter.in_doubles(0.0, schedule), np.zeros((4, SIZE)), np.zeros(SIZE)
+    kernels, memory, sums = counter.timed(schedule).in_doubles(0.0), np.zeros((4, SIZE)), np.zeros(SIZE)
     for stage in range(counter.views):
         if stage == place:
             add(kernels, np.array([1.0, 0.0]), 0.0, DIM, sums)
@@ -153,7 +153,7 @@ def noise():
 
 
 def test_what_is_published_has_the_deviation_that_is_said(noise):
-    deviations = SCALE * COUNTER.deviations(SCHEDULE)
+    deviations = SCALE * COUNTER.timed(SCHEDULE).deviations()
     for stage, deviation in enumerate(deviations):
         assert checks.scale(noise[:, stage], deviation) > LEVEL
         assert checks.scale(noise[:, stage], 0.95 * deviation) < LEVEL
@@ -178,13 +178,13 @@ def test_no_other_weights_have_less_noise():
         for _ in range(200):
             weights = rng.exponential(size=k + 1)
             weights *= total / (weights @ mass[: k + 1])
-            assert np.linalg.norm(weights) >= COUNTER.deviations(SCHEDULE)[k] * (1 - 1e-12)
+            assert np.linalg.norm(weights) >= COUNTER.timed(SCHEDULE).deviations()[k] * (1 - 1e-12)
 
 
 def test_the_draws_of_a_number_are_counted_with_their_weights():
     mass = discounted(np.zeros((COUNTER.views, 1)))[1]
     factor = np.cumsum(segments()) / np.cumsum(mass**2)
-    np.testing.assert_allclose(COUNTER.draws(SCHEDULE), factor * np.cumsum(mass), rtol=1e-12)
+    np.testing.assert_allclose(COUNTER.timed(SCHEDULE).draws(), factor * np.cumsum(mass), rtol=1e-12)
 
 
 # Price ----------------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_a_row_is_in_all_releases_together_as_much_as_is_priced():
         one = list(told)
         one[at] = (np.array([1.0, 0.0]), 0.0)
         memory, sums, seen, place = np.zeros((4, SIZE)), np.zeros(SIZE), [], 0
-        kernels = COUNTER.in_doubles(0.0, SCHEDULE)
+        kernels = COUNTER.timed(SCHEDULE).in_doubles(0.0)
         for stage, count in enumerate(segments()):
             for x, y in one[place : place + count]:
                 add(kernels, x, y, DIM, sums)
@@ -219,7 +219,7 @@ def test_on_a_lattice_what_is_published_is_off_by_rounding_alone():
     told, step = rows(), 2.0**-12
     expected = in_doubles(0.0, told, stream(1))
     found, memory = on_lattice(step, told, np.zeros(SIZE * COUNTER.views))
-    most = 0.51 * np.sqrt(2.0) * step * COUNTER.draws(SCHEDULE)[:, None]
+    most = 0.51 * np.sqrt(2.0) * step * COUNTER.timed(SCHEDULE).draws()[:, None]
     assert (np.abs(found - expected) <= most).all()
     assert np.abs(found - expected).max() > 0.01 * step
     assert (memory[2] == np.rint(memory[2])).all()
@@ -247,8 +247,8 @@ def test_both_samplers_publish_noise_of_one_law():
     law = DiscreteGaussian(2.0**12)
     found = np.array([on_lattice(step, told, law.draw(SIZE * COUNTER.views))[0] for _ in range(400)])
     found[..., DIAGONAL] /= np.sqrt(2.0)
-    for stage, deviation in enumerate(SCALE * COUNTER.deviations(SCHEDULE)):
+    for stage, deviation in enumerate(SCALE * COUNTER.timed(SCHEDULE).deviations()):
         assert checks.scale(found[:, stage], deviation) > checks.UNSEEDED_LEVEL
     # All stages at once have 3 % to be told from 0.9 times as much.
-    last = found[:, -1] / (SCALE * COUNTER.deviations(SCHEDULE)[-1])
+    last = found[:, -1] / (SCALE * COUNTER.timed(SCHEDULE).deviations()[-1])
     assert checks.scale(last, 0.75) < checks.UNSEEDED_LEVEL

@@ -64,8 +64,8 @@ def has(config: Policy, noise: str) -> bool:
 
 
 def same(name: str, compiled: dict[str, Any], uncompiled: dict[str, Any]) -> bool:
-    """To the bit; where eigenvalues come from LAPACK, of which NumPy and the compiler have builds of their own, the arms
-    and the view to ten digits."""
+    """To the bit; where eigenvalues come from LAPACK, of which NumPy and the compiler have builds of their own, the
+    arms, and the view to ten digits."""
     if compiled == uncompiled or name not in BY_LAPACK:
         return bool(compiled == uncompiled)
     views = [[float.fromhex(number) for part in found["view"] for number in part] for found in (compiled, uncompiled)]

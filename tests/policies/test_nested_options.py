@@ -158,7 +158,7 @@ class Own(Releases):
 
     word: ClassVar[str] = "own-tree"
 
-    def counter(self, first=1, before=0):
+    def counter(self):
         return TreeCounter(self.horizon)
 
 
