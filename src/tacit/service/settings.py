@@ -50,7 +50,7 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _REWARDS = ("closes_after", "closes_after_decisions", "default_reward")
 _GROUPS = {
     "budget": ("epsilon", "delta", "rho", "alpha"),
-    "bounds": ("action_norm", "reward_bound", "reward_low", "reward_high", "parameter_norm", "noise_level"),
+    "bounds": ("action_norm", "reward_low", "reward_high", "parameter_norm", "noise_level"),
 }
 
 

@@ -30,7 +30,7 @@ _EXAMPLES: dict[tuple[str, str], Any] = {
         "policy": "joint-linucb",
         "parameters": {"dim": 3},
         "budget": {"epsilon": 1.0, "delta": 1e-6},
-        "bounds": {"action_norm": 1.0, "reward_bound": 1.0},
+        "bounds": {"action_norm": 1.0, "reward_low": 0.0, "reward_high": 1.0},
     },
     ("post", "/v1/deployments/{name}/decisions"): {"actions": _ACTIONS, "key": "visit-17"},
     ("post", "/v1/deployments/{name}/decisions/batch"): {"decisions": [{"actions": _ACTIONS, "key": "visit-17"}]},
