@@ -328,7 +328,7 @@ def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: B
     curve, clock, total = np.zeros(len(one.marks)), np.zeros(2, np.int64), np.zeros(1)
     # One mark more, never reached: the loop compares with the next mark after the last one has passed.
     marks = np.append(one.marks, -1)
-    x = np.zeros(len(one.job.config.empty_row))
+    x = np.zeros(len(one.job.bound.empty_row))
 
     def by_rounds(portion: int) -> None:
         run(
