@@ -101,7 +101,7 @@ def _serve(config: Any, plan: Any) -> None:
 def _live(config: Any) -> None:
     import numpy as np
 
-    learner = config.start()
+    learner = config.start(seed=None if config.sampler() == "secure" else 0)  # what cannot be drawn is simulated
     who = {"person": "somebody"} if config.person_rounds else {}
     if config.fixed_actions is not None:
         learner.learn(learner.choose(), 0.5, **who)
