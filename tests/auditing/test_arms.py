@@ -73,7 +73,9 @@ OPTIONS = {
     ],
 )
 def test_the_last_row_of_the_memory_is_what_the_estimate_is_given(name: str, sampler: str) -> None:
-    config = tacit.JointLinUCB(**POINT, **OPTIONS[name], preparation=Preparation(centre_rounds=3))
+    every_round = name in ("tree", "toeplitz")  # which leave no rounds for a centre
+    prepared = Preparation(centre_rounds=0 if every_round else 3)
+    config = tacit.JointLinUCB(**POINT, **OPTIONS[name], preparation=prepared)
     plan = config.plan(sampler)
     session, rng = Session(plan, 2, seed=0), np.random.default_rng(1)
     first = next(t for t in range(10**6) if session.learn(np.append(rng.standard_normal(2), t % 3), 0.5) == 2 and t > 3)

@@ -100,7 +100,7 @@ def test_replay(capsys, tmp_path):
     assert found["warning"] == NOT_PRIVATE
     drawn = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])
     [line] = drawn["lines"]
-    told = found["results"][0]["estimates"][1:]
+    told = found["results"][0]["estimates"][2:]  # behind what was logged, and the best single action
     assert line["xs"] == pytest.approx([one["value"] for one in told], rel=1e-5)
     assert line["low"] == pytest.approx([one["low"] for one in told], rel=1e-5)
     assert {"estimates-chart.png", "estimates-chart.svg", "estimates.csv", "support.csv"} <= names(tmp_path / "out")
@@ -129,7 +129,8 @@ def test_audit_of_everything(capsys, monkeypatch, tmp_path):
     words = ["audit", "--all", "--runs", "3000", "--output", str(tmp_path / "stored")]
     page = made(capsys, tmp_path / "page", *words, codes=(0, 3))
     assert title_of(page) == "Audit of 2 configurations"
-    assert len((tmp_path / "page" / "audits.csv").read_text("utf-8").splitlines()) == 3
+    # A head, and for each what its kernels and its live program showed.
+    assert len((tmp_path / "page" / "audits.csv").read_text("utf-8").splitlines()) == 5
     assert len(json.loads((tmp_path / "page" / "audits.json").read_text("utf-8"))["audits"]) == 2
 
 

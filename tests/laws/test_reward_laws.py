@@ -46,7 +46,7 @@ def test_the_sensitivity_of_a_reward_is_attained(reward_config):
     """The ends of the interval, for the action that spreads a reward most in that norm: the bound is not slack."""
     dim = reward_config.dim
     evenly = np.zeros(dim)
-    evenly[: dim // getattr(reward_config, "arms", 1) if reward_config.fixed_actions is None else dim] = 1.0
+    evenly[: dim // (reward_config.arms or 1) if reward_config.fixed_actions is None else dim] = 1.0
     found = max(change(reward_config, x, 1e9, -1e9) for x in (axis(reward_config, 0), evenly))
     assert found == pytest.approx(row_event(reward_config).sensitivity, rel=1e-9)
 

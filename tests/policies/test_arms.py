@@ -333,7 +333,6 @@ BAD = {
     "a prior": ({"prior": tacit.Prior.from_rows(np.eye(2), np.ones(2))}, "prior"),
     "published constants": ({"calibration": "published", "releases": "tree", "horizon": 100}, "arms|published"),
     "an interval upside down": ({"reward_low": 1.0, "reward_high": 0.0}, "reward_low < reward_high"),
-    "strict": ({"strict": True}, "strict"),
     "discounted with a proved width": ({"releases": "discounted", "width": "theory"}, 'width="noise-aware"'),
 }
 

@@ -57,5 +57,5 @@ def value_of_run(config, log, run, seed, number=0):
         values.append(value_of(chooser, learner.view))
         arm = int(log.actions[row])
         x = log.taken(np.array([row]), np.array([arm]))[0]
-        teach(learner, x, arm, float(log.rewards[row]), log.person(row))
+        teach(learner, log, row, x)
     return float(np.mean(values))

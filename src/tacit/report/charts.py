@@ -197,7 +197,7 @@ class Chart:
             _draw_mark(axes, mark, self.lines)
         if self.log_x:
             axes.set_xscale("log")
-        if self.log_y:
+        if self.log_y and any(np.any(np.asarray(line.ys) > 0) for line in self.lines):  # a regret may be 0 throughout
             axes.set_yscale("log", nonpositive="mask")
         axes.xaxis.set_major_formatter(lambda value, _: tick(value))
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %" if self.percent else tick(value))
