@@ -37,7 +37,7 @@ def test_a_deployment_that_fails_stands_still_and_the_others_go_on(tmp_path, mon
     tick = Live.tick
 
     def failing(live):
-        if live.config.slug == "linucb":
+        if live.config.slug == "linucb" and np.any(live.vault.sums):  # not when it is warmed
             raise RuntimeError("The noised matrix stayed indefinite: the sums are not finite.")
         return tick(live)
 
