@@ -350,3 +350,46 @@ def test_strict_refuses_contexts_that_would_be_clipped():
     with pytest.raises(OutOfBounds, match="norm <= 1"):
         learner.choose([2.0, 0.0])
     assert learner.choose([1.0, 0.0]) in range(ARMS), "the arms behind a context are none of its length"
+
+
+# The live program, without a seed -------------------------------------------------------------------------------------
+
+
+def past_two_releases():
+    """A live learner that has released its centre and its sums."""
+    live = tacit.JointLinUCB(
+        arms=2, dim=3, epsilon=1, delta=1e-6, preparation=tacit.Preparation(centre_rounds=5)
+    ).start()
+    while live.view.stage[0] < 2:
+        live.learn([0.1, 0.2, 0.3], 0, 1.0)
+    return live
+
+
+def test_what_a_live_learner_releases_is_in_whole_steps():
+    """So its last bits are those of no datum: doubles in their place are no whole numbers (the twin)."""
+    live = past_two_releases()
+    session = live._session
+    released, centre = session.vault.memory[2], live.view.centre * 5 / session.params.centre.step
+    assert np.array_equal(released, np.round(released))
+    np.testing.assert_allclose(centre, np.round(centre), rtol=0, atol=1e-3)
+    # No number is without noise, those of the arm that was never taken included. One in 10⁷ draws is 0, three of them
+    # together are once in 10¹⁷.
+    assert np.count_nonzero(released == 0) < 3
+    doubles = tacit.JointLinUCB(arms=2, dim=3, epsilon=1, delta=1e-6, preparation="none").start(seed=1)
+    while doubles.view.stage[0] < 1:
+        doubles.learn([0.1, 0.2, 0.3], 0, 1.0)
+    assert not np.array_equal(doubles._session.vault.memory[1], np.round(doubles._session.vault.memory[1]))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_live_learner_at_work_refuses_in_a_forked_process():
+    live = past_two_releases()
+    child = os.fork()
+    if child == 0:
+        try:
+            live.learn([0.1, 0.2, 0.3], 0, 1.0)
+        except tacit.errors.Moved:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    live.learn([0.1, 0.2, 0.3], 0, 1.0)
