@@ -254,9 +254,9 @@ class _Learns:
         def learn(x: Any, reward: float, whose: str) -> None:
             named = {"person": whose} if counts_people else {}
             if shared is not None:
-                # What comes with no arm is a row without a reward.
+                # What comes with no arm is a row without a context: it adds nothing, whatever is protected.
                 arm = int(x[-1])
-                learner.learn(x[:-1], arm % shared, reward if arm < shared else math.nan, **named)
+                learner.learn(x[:-1] if arm < shared else np.full(len(x) - 1, math.nan), arm % shared, reward, **named)
                 return
             row = x if listed is None else int(np.argmax((listed == x).all(axis=1)))
             learner.learn(row, reward, **named)

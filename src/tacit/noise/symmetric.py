@@ -1,4 +1,5 @@
-"""One symmetric Gaussian matrix and one Gaussian vector, packed: the draw every joint-DP mechanism here is made of.
+"""One symmetric Gaussian matrix and one Gaussian vector, packed: the draw every joint-DP mechanism here is made of; and
+the vector alone, where matrices are public.
 
 Off-diagonal entries and the vector have standard deviation s, the diagonal √2·s. Replacing one row [x; y] of squared
 norm at most L̃² changes Σ [x;y][x;y]ᵀ by Δ with ‖Δ‖_F ≤ √2·L̃²; in units of this noise the change is
@@ -32,3 +33,18 @@ def draw_symmetric(noise: Any, scale: float, dim: int, out: Floats) -> None:
         at += dim
     for k in range(out.shape[0]):
         out[k] *= scale
+
+
+@kernel
+def draw_vectors(noise: Any, scale: float, dim: int, out: Floats) -> None:
+    """The same of rows whose matrices are public: zeros there, and one fresh draw on each vector. Of a source of whole
+    numbers with scale 1 they are whole."""
+    at = 0
+    while at < out.shape[0]:
+        vector = at + dim * (dim + 1) // 2
+        for k in range(at, vector):
+            out[k] = 0.0
+        at = vector + dim
+        fill_normals(noise, out[vector:at])
+        for k in range(vector, at):
+            out[k] *= scale

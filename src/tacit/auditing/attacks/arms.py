@@ -1,5 +1,5 @@
 """Attacks on `JointLinUCB` whose arms share a context: the worst pair is of one arm, two arms come close, and
-the centre is a release of its own.
+the centre is a release of its own. On `RenyiOFUL` with arms: contexts are public, and one reward is replaced.
 
 What is watched is what is published, in the memory of the counter: noise-aware views cannot be turned back into it. All
 releases are linear in the sums, so the best score of them together is linear as well (`scores.linear`).
@@ -22,9 +22,10 @@ from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
 from tacit.core.round import ROWS
 from tacit.counters.counter import AtTimes
-from tacit.counters.discounted import DiscountedCounter
+from tacit.errors import BadInput
 from tacit.estimators.ridge import fit
 from tacit.policies.joint_linucb import JointLinUCB
+from tacit.privacy.scope import Protects
 
 #: What is seen of two arms, and of the centre.
 OF_TWO, OF_CENTRE = "released statistics, two arms", "released centre"
@@ -57,13 +58,21 @@ def _no_fit(estimate: _Unfitted, published: Floats, view: Any) -> int:
 def attacks(config: JointLinUCB, sampler: str = "double") -> tuple[Attack, ...]:
     """On the sums, of one arm and of two; on the centre; and on later choices alone."""
     plan, (first, second) = config.planned(sampler), worst_rows(config)
-    found = [
-        _on_sums(config, plan, first, second, RELEASED),
-        _on_sums(config, plan, first, second._replace(arm=1), OF_TWO, _SOME),
-    ]
-    if config.centre_rounds:
+    found = [_on_sums(config, plan, first, second, RELEASED)]
+    if not _public(config):
+        found.append(_on_sums(config, plan, first, second._replace(arm=1), OF_TWO, _SOME))
+    if _private_centre(config):
         found.append(_on_centre(config, plan))
     return (*found, _on_choices(config, plan, first, second))
+
+
+def _public(config: Any) -> bool:
+    """Whether contexts and arms are public: then one reward is replaced, and the centre is no secret."""
+    return bool(config.protects is Protects.REWARDS)
+
+
+def _private_centre(config: Any) -> bool:
+    return bool(config.centre_rounds) and not _public(config)
 
 
 def viewed(config: JointLinUCB, sampler: str) -> Attack:
@@ -73,8 +82,8 @@ def viewed(config: JointLinUCB, sampler: str) -> Attack:
 
     def see(seen: Seen) -> Floats:
         theta = seen.of("theta")[:, :, 0]
-        found: Floats = np.concatenate([theta.reshape(len(theta), -1), seen.of("centre")[:, 0]], axis=1)
-        return found
+        numbers: Floats = theta.reshape(len(theta), -1)
+        return numbers if _public(config) else np.concatenate([numbers, seen.of("centre")[:, 0]], axis=1)
 
     plan, last = config.planned(sampler), played.watched[:_FEW]
     shorter = tuple(Script(*(part[: last[-1] + 1] for part in script)) for script in played.scripts)
@@ -87,19 +96,12 @@ def viewed(config: JointLinUCB, sampler: str) -> Attack:
 def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     plan, mu = config.planned(sampler), config.promise.mu
-    weight = 2 * (config.reward_scale * config.reward_reach / config.action_norm) ** 2  # q
-    size, whole = linalg.block_size(config.block), config.sensitivity / config.action_norm**2
-    one_row, two_arms = math.sqrt((1 + weight) / 2) / whole, math.sqrt(1 + weight) / whole
-    head = config.dim if config.centre_rounds else 0  # the numbers of the centre are drawn first
-    own_block = np.tile(np.append(np.zeros(size), np.ones(config.size - size)), _MOST)
+    head = config.dim if _private_centre(config) else 0  # the numbers of the centre are drawn first
+    drawn = plan.draws.learn_normals
+    own_block = np.tile(np.repeat([0.0, 1.0], [drawn // config.blocks, drawn - drawn // config.blocks]), _MOST)
     found = [
         Twin("clipping off", "rows count with the length they come with", spoiled(params=_unclipped)),
         Twin("noise halved", "half the standard deviation", with_noise(0.5, _scaled)),
-        Twin(
-            "add/remove sensitivity",
-            "noise for one row more or less, not for one replaced",
-            with_noise(one_row, _scaled),
-        ),
         Twin("noise redrawn", "every release is drawn three times", spoiled(reads=3)),
         Twin(
             "an arm without noise",
@@ -107,7 +109,14 @@ def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
             spoiled(factors=np.append(np.ones(head), own_block)),
         ),
     ]
-    if (_shown(config) / two_arms - 1) * mu > _PLAIN:
+    if _public(config):
+        return tuple(found)
+    weight = 2 * (config.reward_scale * config.reward_reach / config.action_norm) ** 2  # q
+    whole = config.sensitivity / config.action_norm**2
+    one_row, two_arms = math.sqrt((1 + weight) / 2) / whole, math.sqrt(1 + weight) / whole
+    says = "noise for one row more or less, not for one replaced"
+    found.insert(2, Twin("add/remove sensitivity", says, with_noise(one_row, _scaled)))
+    if (_shown(plan) / two_arms - 1) * mu > _PLAIN:
         found.append(
             Twin(
                 "sensitivity of two arms",
@@ -145,7 +154,10 @@ def _unclipped(params: Any) -> Any:
 
 def worst_rows(config: JointLinUCB) -> tuple[Row, Row]:
     """Of one arm, with opposite rewards, prepared contexts at a cosine as close to q/2 as the constant lets them:
-    counters/sensitivity.md."""
+    counters/sensitivity.md. In one public context where rewards alone are replaced."""
+    if _public(config):
+        way = np.eye(config.dim)[0]
+        return Row(way, 0, 1.0), Row(way, 0, -1.0)
     wanted = min(1.0, (config.reward_scale * config.reward_reach / config.action_norm) ** 2)
     constant = config.prepared.constant**2
     cosine = max(-1.0, (wanted - constant) / (1 - constant))
@@ -200,28 +212,29 @@ def _stage(config: JointLinUCB, plan: Plan, most: int) -> _Stage:
     been drawn or shown before, and all who came before came with rows that add nothing."""
     centre, schedule = config.centre_rounds, plan.params.schedule
     if isinstance(schedule, AtTimes):
-        times = schedule.times[: min(most, _telling(config))]
+        times = schedule.times[: min(most, _telling(plan))]
     else:
         times = centre + 1 + np.arange(min(most, schedule.horizon - 1 - centre), dtype=np.int64)
     times = times[times <= (plan.limit or times[-1])]
+    if len(times) == 0:
+        raise BadInput(
+            f"Expected a release within {plan.limit:,} rounds, got none: there is nothing to attack. Use a longer "
+            "horizon, or a centre of fewer rounds."
+        )
     skipped = centre - 1 if centre else int(times[0]) - min(config.person_rounds or 1, int(times[0]))
     return _Stage(begun(plan, skipped), times - 1 - skipped, 1 if centre else 0, int(times[-1]) - skipped)
 
 
-def _telling(config: JointLinUCB) -> int:
+def _telling(plan: Plan) -> int:
     """How many releases say something of a row: of discounted sums, until a fiftieth of its square is left."""
-    counter = config.counter()
-    if not isinstance(counter, DiscountedCounter):
-        return _MOST
-    return min(_MOST, math.ceil(math.log(0.02) / (2 * math.log(counter.keep))))
+    keep = getattr(plan.params.counter, "keep", None)
+    return _MOST if keep is None else min(_MOST, math.ceil(math.log(0.02) / (2 * math.log(keep))))
 
 
-def _shown(config: JointLinUCB) -> float:
+def _shown(plan: Plan) -> float:
     """The share of μ that can be seen in them: of correlated noise about so much."""
-    counter = config.counter()
-    if not isinstance(counter, DiscountedCounter):
-        return 0.9
-    return math.sqrt(1 - counter.keep ** (2 * _telling(config)))
+    keep = getattr(plan.params.counter, "keep", None)
+    return 0.9 if keep is None else math.sqrt(1 - keep ** (2 * _telling(plan)))
 
 
 def begun(plan: Plan, skipped: int) -> Plan:
