@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.auditing.attacks import arms, joint
+from tacit.auditing.attacks import arms, joint, sums
 from tacit.auditing.claim import claim_of
 from tacit.auditing.engine import Work, run
 from tacit.auditing.live import live_of, run_live
 from tacit.auditing.script import Script
 from tacit.core.round import ROWS
 from tacit.core.session import Session
+from tacit.errors import BadInput
 from tacit.estimators.by_arm import empty_arms_view, fit_arms
 from tacit.preparation import Preparation
 from tests.auditing.test_live import halved, laid
@@ -139,6 +140,29 @@ def test_two_arms_show_less_than_one_and_a_person_all_of_theirs() -> None:
     assert shown[1] < 0.95 * shown[0]
 
 
+#: One form whose rewards alone are protected, in public contexts.
+REWARDS = {**POINT, "horizon": 1000}
+
+
+def test_a_replaced_reward_shows_four_fifths_of_what_is_promised_and_every_twin_is_found_out() -> None:
+    config = tacit.RenyiOFUL(**REWARDS)
+    released, chosen = sums.attacks(config)
+    first, second = released.sampler.scripts
+    assert np.array_equal(first.offers, second.offers), "contexts and arms are equal in both worlds"
+    assert np.array_equal(first.forced, second.forced)
+    assert (first.rewards != second.rewards).sum() == 1
+    assert 0.8 <= found_by(released, config, RUNS).gaussian <= 1.0
+    assert not found_by(chosen, config, TWIN_RUNS).refuted
+    twins = sums.twins(config)
+    assert [twin.name for twin in twins] == ["clipping off", "noise halved", "noise redrawn", "an arm without noise"]
+    assert [twin.name for twin in twins if not found_by(twin.spoil(released), config, TWIN_RUNS, 0.001).refuted] == []
+
+
+def test_a_run_without_a_release_is_no_attack() -> None:
+    with pytest.raises(BadInput, match="a release within 50 rounds, got none"):
+        sums.attacks(tacit.RenyiOFUL(**{**REWARDS, "horizon": 50}))
+
+
 @pytest.mark.parametrize("options", [POINT, LOUD], ids=["quiet", "loud"])
 def test_every_twin_is_found_out(options: dict) -> None:
     config = tacit.JointLinUCB(**options)
@@ -161,10 +185,20 @@ def test_twins_of_exact_noise_are_found_out() -> None:
     assert missed == []
 
 
-def test_the_live_learner_of_arms_has_the_law_that_is_attacked(monkeypatch: pytest.MonkeyPatch) -> None:
+SHORT = Preparation(centre_rounds=20)
+
+
+@pytest.mark.parametrize(
+    ("config", "family"),
+    [
+        (tacit.JointLinUCB(**LOUD, preparation=SHORT), joint),
+        (tacit.RenyiOFUL(**{**REWARDS, "epsilon": 10.0}, preparation=SHORT), sums),
+    ],
+    ids=["joint-linucb", "renyi-oful"],
+)
+def test_the_live_learner_of_arms_has_the_law_that_is_attacked(config, family, monkeypatch: pytest.MonkeyPatch) -> None:
     """And one with half the noise has not. A right one is found wrong once in 10⁹ runs of this test."""
-    config = tacit.JointLinUCB(**LOUD, preparation=Preparation(centre_rounds=20))
-    live = live_of(config, joint.attacks(config, "secure"), "secure")
+    live = live_of(config, family.attacks(config, "secure"), "secure")
     assert live is not None
     assert live.runs == 400
     with Work(0, 1, False) as work:

@@ -13,6 +13,7 @@ from tacit.core.verbs import pay, show
 from tacit.environments import Environment
 from tacit.noise import stream
 from tacit.privacy.event import EitherEvent, Event, PersonEvent
+from tacit.privacy.scope import Protects
 from tacit.simulation.engine import start_world
 from tests.offers import ask, row_of, shown, some_row, taken, tell, world_for
 
@@ -106,6 +107,11 @@ def of_sums(event: Event) -> Any:
 def opening(config: Policy) -> int:
     """How many rows are in a release of their own, and in no sum: those whose contexts make the centre."""
     return getattr(config, "centre_rounds", 0)
+
+
+def public_centre(config: Policy) -> bool:
+    """Whether that centre is of public contexts: it has no noise, and nothing of it is secret."""
+    return opening(config) > 0 and config.protects is Protects.REWARDS
 
 
 def past_the_opening(plan: Any) -> tuple[Any, Any]:

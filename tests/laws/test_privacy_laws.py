@@ -38,6 +38,7 @@ from .runs import (
     opening,
     past_the_opening,
     play,
+    public_centre,
     row_event,
     rows_to_tell,
     same,
@@ -231,7 +232,8 @@ def test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise(private_c
         assert normals <= draws.learn_normals
         assert uniforms <= draws.learn_uniforms
         if view.stage[0] > stage and draws.learn_uniforms == 0:
-            assert normals == (private_config.dim if row + 1 == opening(private_config) else draws.learn_normals)
+            centred = 0 if public_centre(private_config) else private_config.dim
+            assert normals == (centred if row + 1 == opening(private_config) else draws.learn_normals)
     assert (view.stage[0] > 0) == (private_config not in SILENT)
     assert np.isnan(noise.normals[: noise.at[0]]).all(), "noise that was used must not be readable again"
     assert np.isnan(noise.uniforms[: noise.at[1]]).all(), "noise that was used must not be readable again"

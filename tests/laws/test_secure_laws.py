@@ -33,7 +33,7 @@ from tests.statistics import checks
 from tests.statistics.checks import UNSEEDED_LEVEL
 
 from .conftest import EXAMPLES, name
-from .runs import axis, of_sums, opening, play, same, slates
+from .runs import axis, of_sums, opening, play, public_centre, same, slates
 
 
 @cache
@@ -199,11 +199,6 @@ def test_every_verb_is_implemented_and_choose_is_not_given_the_vault(secure_conf
     for verb in (choose, encode, absorb, release):
         assert implementation(verb, params) is not None
     assert list(inspect.signature(implementation(choose, params).py_func).parameters)[:2] == ["params", "view"]
-
-
-def public_centre(config: Policy) -> bool:
-    """Whether the centre is of public contexts: it has no noise, and nothing of it is secret."""
-    return opening(config) > 0 and config.protects is Protects.REWARDS
 
 
 class Run:

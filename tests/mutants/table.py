@@ -796,8 +796,8 @@ _SUMS = (
     Mutant(
         "the sensitivity of OFUL by the half of its rewards",
         "policies/oful.py",
-        "return self.reward_range * self.action_norm",
-        "return self.reward_range / 2 * self.action_norm",
+        "return self.reward_scale * self.reward_range * self.action_norm",
+        "return self.reward_scale * self.reward_range / 2 * self.action_norm",
         ("tests/laws/test_reward_laws.py::test_the_sensitivity_of_a_reward_is_attained[renyi-oful-0]",),
     ),
     Mutant(
@@ -1665,6 +1665,37 @@ _ARMS = (
         "        released[k] += nearest(high, low)",
         "        released[k] += high + low",
         (f"{FORGETS}::test_on_a_lattice_what_is_published_is_off_by_rounding_alone",),
+    ),
+    Mutant(
+        "vectors under half their noise",
+        "counters/discounted.py",
+        "draw_vectors(noise, counter.scale, dim, released)",
+        "draw_vectors(noise, counter.scale / 2, dim, released)",
+        ("tests/policies/test_oful_arms.py::test_the_first_vectors_have_the_noise_that_is_priced",),
+    ),
+    Mutant(
+        "vectors on a lattice without noise",
+        "counters/discounted.py",
+        "draw_vectors(noise, 1.0, dim, released)",
+        "draw_vectors(noise, 0.0, dim, released)",
+        (
+            "tests/laws/test_secure_laws.py"
+            "::test_everything_released_is_a_whole_number_with_its_noise_added_once[renyi-oful-3]",
+        ),
+    ),
+    Mutant(
+        "a vector whose first number alone has noise",
+        "noise/symmetric.py",
+        "fill_normals(noise, out[vector:at])",
+        "fill_normals(noise, out[vector : vector + 1])",
+        ("tests/policies/test_oful_arms.py::test_a_draw_of_vectors_has_zeros_on_matrices_and_uses_no_number_twice",),
+    ),
+    Mutant(
+        "exact matrices where contexts are protected",
+        "policies/oful_arms.py",
+        "    if config.protects_contexts:\n",
+        "    if config.protects_contexts and config.arms < 2:\n",
+        ("tests/policies/test_oful_arms.py::test_nonsense_is_refused_with_the_reason",),
     ),
     Mutant(
         "a segment that is summed again",
