@@ -256,9 +256,15 @@ class RenyiOFUL(RenyiPolicy):
         return 1 if self.arms is None else self.arms
 
     @property
+    def prepared(self) -> Preparation:
+        """What is done to contexts, with arms."""
+        assert isinstance(self.preparation, Preparation)
+        return self.preparation
+
+    @property
     def block(self) -> int:
         """p: rows of a matrix."""
-        return self.dim if self.arms is None else int(self.preparation.width(self.dim))
+        return self.dim if self.arms is None else self.prepared.width(self.dim)
 
     @property
     def size(self) -> int:
@@ -268,7 +274,7 @@ class RenyiOFUL(RenyiPolicy):
     @property
     def centre_rounds(self) -> int:
         """n₀: with arms, rounds whose contexts make the centre, and whose rewards are in no sum."""
-        return 0 if self.arms is None else int(self.preparation.centre_rounds)
+        return 0 if self.arms is None else self.prepared.centre_rounds
 
     @property
     def noise_of_sum(self) -> float:

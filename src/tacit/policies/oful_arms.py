@@ -113,7 +113,7 @@ def plan_of_arms(config: RenyiOFUL, arms: int, sampler: str, **told: Any) -> Pla
     rows = counter.memory_rows(schedule, exact)
     params = ByArm(
         config.row_bounds(config.reward_scale)._replace(reward_middle=config.reward_middle),
-        config.preparation.steps(dim, config.action_norm),
+        config.prepared.steps(dim, config.action_norm),
         Centre(config.centre_rounds, 0.0) if config.centre_rounds else NoCentre(),
         schedule,
         kernels,
