@@ -295,6 +295,8 @@ def _on_sums(config: JointLinUCB, plan: Plan, first: Row, second: Row, observed:
     whose = "a row" if len(places) == 1 else f"{len(places)} rows of one person"
     arms = "of one arm" if first.arm == second.arm else "of another arm"
     told = f"{whose} replaced by the furthest {arms}, with opposite rewards (all beyond the bounds), others nothing"
+    if _public(config):
+        told = f"the rewards of {whose} replaced, from above the interval to below it; all contexts and arms fixed"
     return Attack(observed, _played(bare, scripts, see, stage.releases), told)
 
 
@@ -353,7 +355,7 @@ def _on_choices(config: JointLinUCB, plan: Plan, first: Row, second: Row) -> Att
         found: Floats = (seen.arms == first.arm).astype(np.float64)
         return found
 
-    told = "a row replaced by the furthest of one arm, which is asked for in its context after the first releases"
+    told = "replaced as before; the arm is asked for in the context of that row after the first releases"
     sampler = _played(stage.plan, (script(first), script(second)), see, asked=asked)
     return Attack(ACTIONS, sampler, told, smooth=False)
 
