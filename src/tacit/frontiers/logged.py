@@ -97,7 +97,9 @@ def trace_logged(
     if len(log) < _LEAST:
         raise BadInput(f"Expected a log of at least {_LEAST} rows, got {len(log)}.")
     first = round(SPLIT * len(log))
-    best = LinUCB(dim=log.dim, failure=min(1 / first, 0.5)) if without_privacy is None else without_privacy
+    best = without_privacy
+    if best is None:
+        best = LinUCB(failure=min(1 / first, 0.5), **log.shape(LinUCB, {}))
     private = [
         (one.label, epsilon, _fitted(_shaped(one, log).at(epsilon, delta, first), log))
         for one in asked
@@ -160,8 +162,8 @@ def trace_logged(
 
 
 def _shaped(one: Asked, log: Log) -> Asked:
-    """The policy with the number of features of this log, where it asks for one."""
-    return Asked(one.label, one.kind, {"dim": log.dim, **one.options}) if one.kind.has_option("dim") else one
+    """The policy with the number of features of this log, and of arms, where it asks for them."""
+    return Asked(one.label, one.kind, {**log.shape(one.kind, one.options), **one.options})
 
 
 def _fitted(config: Any, log: Log) -> Policy:
