@@ -34,7 +34,8 @@ def test_the_estimate_is_that_of_replay(log, found):
     expected = replay(config, log, seed=7)["DR"]
     assert single.points[0].value.mean == pytest.approx(expected.value, rel=1e-12)
     assert single.points[0].value.low == pytest.approx(expected.low, rel=1e-3)
-    line = replay(tacit.LinUCB(dim=log.dim, failure=1 / 600), log)["DR"]
+    assert (config.arms, config.dim) == (log.arms, log.context_dim)  # a parameter per arm, without being told
+    line = replay(tacit.LinUCB(arms=log.arms, dim=log.context_dim, failure=1 / 600), log)["DR"]
     assert found.without_privacy.value.mean == pytest.approx(line.value, rel=1e-12)
 
 

@@ -26,9 +26,7 @@ def replay(parsed: argparse.Namespace, rest: list[str]) -> int:
     log = read_log_as(parsed.log, log_flags(parsed))
     found = [
         evaluate(
-            build(
-                kind, {**_shape(kind, log, settings), **settings}, f"`tacit policies {kind.slug}` lists the options."
-            ),
+            _config(kind, log, settings),
             log,
             seed=parsed.seed,
             runs=parsed.runs,
@@ -73,6 +71,7 @@ def _kinds(parsed: argparse.Namespace, rest: list[str]) -> list[tuple[str, Any, 
     return asked
 
 
-def _shape(kind: Any, log: Log, settings: dict[str, str]) -> dict[str, str]:
-    """The number of features, and of arms, where the policy asks for them: one over a fixed list takes the log's own."""
-    return {name: str(size) for name, size in log.shape(kind, settings).items()}
+def _config(kind: Any, log: Log, settings: dict[str, str]) -> Any:
+    """The policy, in the shape of the log where it asks for one."""
+    shape = {name: str(size) for name, size in log.shape(kind, settings).items()}
+    return build(kind, {**shape, **settings}, f"`tacit policies {kind.slug}` lists the options.")

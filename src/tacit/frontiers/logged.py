@@ -99,7 +99,7 @@ def trace_logged(
     first = round(SPLIT * len(log))
     best = without_privacy
     if best is None:
-        best = LinUCB(failure=min(1 / first, 0.5), **log.shape(LinUCB, {}))
+        best = LinUCB.from_dict({"failure": min(1 / first, 0.5), **log.shape(LinUCB, {})})
     private = [
         (one.label, epsilon, _fitted(_shaped(one, log).at(epsilon, delta, first), log))
         for one in asked

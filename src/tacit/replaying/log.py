@@ -99,7 +99,7 @@ class Log:
     @property
     def context_dim(self) -> int:
         """p: the number of features of a context, and the `dim` of a policy with `arms`."""
-        return self.contexts.shape[1]
+        return int(self.contexts.shape[1])
 
     def shape(self, kind: Any, given: Mapping[str, Any]) -> dict[str, int]:
         """What a policy of this kind must be told of the log, where it was not: the number of features, and of arms

@@ -60,9 +60,10 @@ def started(config: Policy, seed: int, run: int) -> Learner:
 
 
 def rows_of(config: Policy, log: Log, rows: Ints) -> Iterator[tuple[int, Floats | None]]:
-    """Rows, and the action that was taken in each, for `teach`: none where arms share the context, which says it all."""
+    """Rows, and the action that was taken in each, for `teach`: none where arms share a context, and it is not asked
+    for."""
     if config.arms_of_context is not None:
-        return zip(rows.tolist(), repeat(None))  # type: ignore[return-value]
+        return zip(rows.tolist(), repeat(None), strict=False)
     return zip(rows.tolist(), log.taken(rows, log.actions[rows]), strict=True)
 
 

@@ -43,9 +43,9 @@ class Decided:
 
 @dataclass(slots=True)
 class Request:
-    """A decision that is asked for. `rows`: the features of each action; one row, the context, where arms share it; None
-    where the policy has a list of its own. `ids` of the actions are needed where a key may come again with the actions in
-    another order; where arms share a context they say which of them are there, and None stands for all."""
+    """A decision that is asked for. `rows`: the features of each action; one row, the context, where arms share it;
+    None where the policy has a list of its own. `ids` of the actions are needed where a key may come again with the
+    actions in another order; where arms share a context they say which of them are there, and None stands for all."""
 
     rows: Floats | None
     person: str | None = None

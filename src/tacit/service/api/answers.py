@@ -45,7 +45,7 @@ def engine_of(request: Asking) -> Engine:
 
 
 def summary(engine: Engine, found: Standing, *, pending: bool, names: bool = False) -> types.Summary:
-    """A deployment for whoever may see it; with the names of its actions, if there are any, where it is the only one."""
+    """A deployment for whoever may see it; `names`: with the names of its actions, where it has some."""
     guarantee, promise = found.guarantee, found.config.promise
     listed = found.config.fixed_actions if found.actions is None else found.actions
     return types.Summary(
