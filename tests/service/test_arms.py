@@ -10,6 +10,7 @@ import pytest
 import tacit
 from tacit.core.arms import row_of_arm
 from tacit.features import per_arm
+from tests.service.inside import live_sums
 from tests.service.serving import PATIENCE, digest, named, refused, serving, until
 
 ARMS, DIM, SEED = 3, 2, 7
@@ -245,6 +246,26 @@ def test_an_erased_person_leaves_nothing_of_a_context(service):
     assert erased["erased_decisions"] == 3
     uid = service.engine.deployments["erase"].uid
     until(lambda: _rows(service, "SELECT COUNT(*) FROM pending WHERE uid = ?", (uid,)) == [(0,)])
+
+
+def test_in_order_an_erased_decision_keeps_its_place_and_adds_nothing(service):
+    """Rows of persons under a release a round are learned in their turn; what was erased is a row of no arm."""
+    parameters = {"arms": 2, "dim": 2, "epsilon": 10.0, "delta": 0.1, "releases": "tree", "horizon": 100}
+    more = {"preparation": "none", "width": "theory", "reward_low": -1.0, "reward_weight": 2.0, "person_rounds": 3}
+    service.create("ordered", parameters={**parameters, **more}, actions=["x", "y"], closes_after_decisions=1)
+    found = service.engine.deployments["ordered"]
+    assert found.in_order
+    for number in range(4):
+        body = {"context": [0.5, 0.0], "actions": ["xy"[number % 2]], "person": f"person {number}"}
+        answer = service.decide("ordered", None, body=body).json()
+        if number == 1:
+            erased = service.ask("POST", "/v1/deployments/ordered/persons/erase", {"person": "person 1"}).json()
+            assert erased["erased_decisions"] == 1
+        else:
+            service.reward("ordered", answer["decision"], 0.5)
+    assert found.live.clock == 3
+    # Of x two contexts and their rewards; of y the one that was erased, and one that is not closed yet.
+    assert live_sums(found.live).tolist() == [0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
 def test_the_python_clients_speak_of_contexts(service, shop):

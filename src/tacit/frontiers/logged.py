@@ -31,7 +31,7 @@ from tacit.replaying.fixed import Judged
 from tacit.replaying.log import Log
 from tacit.replaying.single import always, best_arm
 from tacit.replaying.support import log_warnings, support_of
-from tacit.replaying.teaching import fitted
+from tacit.replaying.teaching import centre_note, fitted
 from tacit.simulation.best_single import BEST_SINGLE
 
 #: The part of the log that is learned from.
@@ -283,4 +283,6 @@ def _notes(log: Log, first: int, runs: int, configs: Sequence[Policy]) -> list[s
         found.append("One run, with one draw of the noise: more runs show how much another draw changes.")
     for limit in dict.fromkeys(config.person_rounds for config in configs):
         found += log.who(limit)
+    for config in configs:
+        found += centre_note(config)
     return list(dict.fromkeys(found))

@@ -53,6 +53,16 @@ def _or_by_arm(config: Policy, log: Log) -> str:
     return f"; or arms={shape['arms']} and dim={shape['dim']}, for a parameter per arm" if "arms" in shape else ""
 
 
+def centre_note(config: Policy) -> tuple[str, ...]:
+    """Which rows teach a policy nothing about rewards, in a sentence; there may be none."""
+    if config.arms_of_context is None or not config.preparation.centre_rounds:
+        return ()
+    return (
+        f"{config.slug} with arms takes its first {config.preparation.centre_rounds:,} rows for the centre of contexts, "
+        'and learns rewards from those that follow. On a short log give preparation="none".',
+    )
+
+
 def started(config: Policy, seed: int, run: int) -> Learner:
     """A learner for one run: seeded, as nobody is protected by an experiment on raw data."""
     sequence = np.random.SeedSequence(entropy=seed, spawn_key=(run,))
