@@ -58,7 +58,7 @@ def centre_note(config: Policy) -> tuple[str, ...]:
     if config.arms_of_context is None or not config.preparation.centre_rounds:
         return ()
     return (
-        f"{config.slug} with arms takes its first {config.preparation.centre_rounds:,} rows for the centre of contexts, "
+        f"{config.slug} with arms takes its first {config.preparation.centre_rounds:,} rows for the centre of contexts "
         'and learns rewards from those that follow. On a short log give preparation="none".',
     )
 
