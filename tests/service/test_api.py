@@ -1011,7 +1011,7 @@ def test_every_address_is_documented_with_its_errors_and_always_the_same(service
     assert document == {**with_keys, "security": [{"key": []}, {}]}  # without keys nobody needs one
     assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
     found = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert len(found) == 21
+    assert len(found) == 22
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             if path == "/health":
