@@ -1036,7 +1036,11 @@ def test_every_address_is_documented_with_its_errors_and_always_the_same(service
         ("", {"x - at `$.PRIVATE": 1}, "the body to have no fields but name"),
         ("", {"x - at `$.name": 1}, "the body to have no fields but name"),
         ("", {"x` - at `$.name": 1}, "the body to have no fields but name"),
-        ("/news/decisions", {"PRIVATE": 1}, "the body to have no fields but actions, person and key, got another"),
+        (
+            "/news/decisions",
+            {"PRIVATE": 1},
+            "the body to have no fields but actions, context, person and key, got another",
+        ),
         (
             "/news/decisions",
             {"actions": [{"id": "PRIVATE"}]},
