@@ -1255,13 +1255,14 @@ def test_the_card_lists_what_operators_see_among_its_exclusions(service):
 def test_the_examples_of_the_documentation_are_taken(service):
     document = service.http.get("/docs/openapi.json").json()
     service.create("examples")
+    service.create("spare", parameters={**JOINT, "horizon": None, "arms": 2}, actions=["article-1"])
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             example = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
             if example is None:
                 assert method not in ("post", "put") or path.endswith(("/pause", "/resume", "/reports", "/batches"))
                 continue
-            name = "persons" if path.endswith("persons/erase") else "examples"
+            name = {"erase": "persons", "actions": "spare"}.get(path.rsplit("/", 1)[1], "examples")
             at = path.replace("{name}", name).replace("{identity}", decided(service, "examples"))
             answer = service.ask(method.upper(), at, example)
             assert answer.status_code in (200, 201), (method, path, answer.text)
