@@ -1312,6 +1312,20 @@ _EXACT = (
         ("tests/service/test_isolation.py::test_what_was_drawn_ahead_stays_in_the_process_that_drew_it",),
     ),
     Mutant(
+        "an arm that was not offered",
+        "service/deciding.py",
+        "rows = offer(self.config, rows[0], arms)",
+        "rows = offer(self.config, rows[0])",
+        ("tests/service/test_arms.py::test_only_what_is_there_is_taken_and_arms_without_a_name_never",),
+    ),
+    Mutant(
+        "a decision that is kept as one of another arm",
+        "service/deciding.py",
+        "kept = self.config.taken(rows, arm).tobytes()",
+        "kept = self.config.taken(rows, 0).tobytes()",
+        ("tests/service/test_arms.py::test_a_request_is_one_context_and_what_is_kept_of_it_too",),
+    ),
+    Mutant(
         "a service whose plans are in doubles",
         "service/settings.py",
         'return config.planned("secure")',

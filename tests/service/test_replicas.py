@@ -20,7 +20,7 @@ import pytest
 from tacit.service.opening import open_store
 from tacit.service.replicas import LEASE
 from tests.service import inside
-from tests.service.faults import EVERY, UP, Book, Load, Outcome, Service, audit, create_all, poll, the_books
+from tests.service.faults import ARMS, EVERY, UP, Book, Load, Outcome, Service, audit, create_all, poll, the_books
 from tests.service.inside import asked, bounded, run, running
 from tests.service.postgres_server import postgres_server
 from tests.service.test_kills import write_results
@@ -138,6 +138,27 @@ def test_across_replicas_a_reward_counts_once_and_a_key_has_one_decision(pair):
             outcomes.append(statuses)
     (found,) = audited(folder, url, [book])
     assert found.counted == 12
+
+
+def test_arms_are_served_by_both_and_a_new_name_is_known_to_both_at_once(pair):
+    folder, url, (one, other) = pair
+    one.create("arms", {**ARMS, "arms": 3}, actions=["x", "y"])
+    known([one, other], "arms")
+    path = "/v1/deployments/arms"
+    status, answer = one.ask("POST", f"{path}/actions", {"id": "z"})
+    assert (status, answer["action_ids"]) == (200, ["x", "y", "z"])
+    status, answer = other.ask("POST", f"{path}/decisions", {"context": [1.0, 0.0], "actions": ["z"]})
+    assert (status, answer["action"]) == (201, "z")
+    poll(lambda: other.ask("GET", path)[1]["action_ids"] == ["x", "y", "z"], what="the name that the other has given")
+    status, answer = other.ask("POST", f"{path}/actions", {"id": "w"})
+    assert (status, answer["error"]["field"]) == (400, "id")
+    one.create("shared", ARMS, actions=["x", "y"])
+    known([one, other], "shared")
+    book = Book("shared", arms=True)
+    with Load([one, other], [book], seed=12):
+        poll(lambda: len(book.acknowledged) > 20)
+    (found,) = audited(folder, url, [book])
+    assert found.counted == found.acknowledged
 
 
 def releases_seldom():

@@ -16,7 +16,7 @@ from tacit.core.policy import Policy
 from tacit.core.round import first_unfit
 from tacit.errors import BadInput, OutOfBounds
 
-__all__ = ["ArmsLearner", "learner_of", "offer", "row_of_arm"]
+__all__ = ["ArmsLearner", "learner_of", "offer", "refuse_outside", "row_of_arm"]
 
 
 def learner_of(config: Policy, *, seed: int | None, sampler: str, closes_after: int | None = None) -> Learner:
@@ -39,7 +39,9 @@ class ArmsLearner(Learner):
     def choose(self, context: ArrayLike, allowed: ArrayLike | None = None) -> int:  # type: ignore[override]
         """The number of the arm to take for a context of shape (dim,).
 
-        `allowed`: the arms that are there in this round, as their numbers or as K truth values; all unless told.
+        `allowed`: the arms that are there in this round, as their numbers or as K truth values; all unless told. An arm
+        that comes later is one of the K from the start, and not among `allowed` until then: its block has had its noise
+        all along, so the day it comes costs nothing.
         """
         return self._serve(offer(self._config, context, allowed))
 
@@ -69,11 +71,7 @@ class ArmsLearner(Learner):
         return self._decide(offer(self._config, context, allowed), person)
 
     def _refuse_long(self, rows: Floats) -> None:
-        length = self._config.action_norm
-        if self._config.preparation.outside(rows[:, : self._dim], length):
-            raise OutOfBounds(
-                f"Expected a context within its declared bounds, or of norm <= {length:g} (strict), got one outside."
-            )
+        refuse_outside(self._config, rows[:, : self._dim])
 
     @property
     def _arms(self) -> int:
@@ -88,6 +86,15 @@ def offer(config: Policy, context: ArrayLike, allowed: ArrayLike | None = None) 
     values = _context(config, context)
     refuse_unfit("context", values)
     return np.concatenate([values, as_mask(allowed, config.arms_of_context)])[None, :]
+
+
+def refuse_outside(config: Policy, contexts: Floats) -> None:
+    """Unless all of these contexts lie within the declared bounds: where they are strict."""
+    if config.preparation.outside(contexts, config.action_norm):
+        raise OutOfBounds(
+            f"Expected a context within its declared bounds, or of norm <= {config.action_norm:g} (strict), got one "
+            "outside."
+        )
 
 
 def refuse_unfit(name: str, values: Floats) -> None:

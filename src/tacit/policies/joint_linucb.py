@@ -106,6 +106,9 @@ class JointLinUCB(Policy):
     segment ends, so worst-case regret is linear (at most a share 1 − 1/ratio of the rounds); the √n regret theorem
     holds for `releases="toeplitz"` and `releases="tree"`, which update every round and need the horizon.
 
+    With `arms` all arms share a context. An arm that comes later is one of them from the start, and left out of
+    `allowed` until then: its block has had its noise in every release, so nothing is left to pay.
+
     `calibration="published"` uses the constants of the paper: the card then says what they truly give. Wishart noise
     exists only so, and its guarantee is the paper's theorem: an upper bound, with no curve behind it.
     """
