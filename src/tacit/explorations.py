@@ -98,15 +98,13 @@ def sampled_arm(exploration: Thompson, view: Any, slate: Slate, noise: Any) -> i
 @implements(explore_arms, Optimism)
 @kernel
 def optimistic_of_arms(exploration: Optimism, view: Any, slate: ArmsSlate, noise: Any) -> int:
-    """argmax <θ̃_k, z> + β_k·√(zᵀM_k z)."""
-    z, out = slate.prepared, slate.scratch[: slate.prepared.shape[0]]
+    """argmax of <θ̃_k, z> + β_k·√(zᵀM_k z), with what the features of each arm add to both."""
     for k in range(slate.scores.shape[0]):
         if slate.allowed[k] == 0.0:
             slate.scores[k] = -math.inf
             continue
-        linalg.symmetric_product(view.spread[k], z, out)
-        spread = math.sqrt(max(linalg.dot(z, out), 0.0))
-        slate.scores[k] = linalg.dot(view.theta[k], z) + exploration.reach * view.width[k] * spread
+        mean, spread = mean_and_spread(view, slate, k)
+        slate.scores[k] = mean + exploration.reach * view.width[k] * spread
     return first_best(slate.scores)
 
 
@@ -115,17 +113,46 @@ def optimistic_of_arms(exploration: Optimism, view: Any, slate: ArmsSlate, noise
 def sampled_of_arms(exploration: Thompson, view: Any, slate: ArmsSlate, noise: Any) -> int:
     """argmax of one draw per arm from the normal law around <θ̃_k, z>: parameters of different arms are drawn apart, and
     of each only its score is needed."""
-    z, out = slate.prepared, slate.scratch[: slate.prepared.shape[0]]
     fill_normals(noise, slate.scores)
     scale = 1.0 / (exploration.edge * exploration.deviation)
     for k in range(slate.scores.shape[0]):
         if slate.allowed[k] == 0.0:
             slate.scores[k] = -math.inf
             continue
-        linalg.symmetric_product(view.spread[k], z, out)
-        spread = math.sqrt(max(linalg.dot(z, out), 0.0))
-        slate.scores[k] = linalg.dot(view.theta[k], z) + scale * view.width[k] * spread * slate.scores[k]
+        mean, spread = mean_and_spread(view, slate, k)
+        slate.scores[k] = mean + scale * view.width[k] * spread * slate.scores[k]
     return first_best(slate.scores)
+
+
+@kernel
+def mean_and_spread(view: Any, slate: ArmsSlate, arm: int) -> tuple[float, float]:
+    """What an arm is estimated to earn in the prepared context z, and how far that may be off, in widths.
+
+    Features u of the arm count by what is left of them when their regression on z is taken off, r = u − Tᵀz:
+    <θ̃_k, z> + <θ̃_0, r>, and zᵀMz − 2zᵀCr + rᵀM_0r under the root (estimators/hybrid.md).
+    """
+    z, out = slate.prepared, slate.scratch[: slate.prepared.shape[0]]
+    linalg.symmetric_product(view.spread[arm], z, out)
+    mean, square = linalg.dot(view.theta[arm], z), linalg.dot(z, out)
+    if view.shared.shape[0] > 0:
+        rest, more = slate.residual[0], slate.residual[1]
+        left_over(view.ties[arm], z, slate.shared[arm], rest)
+        linalg.symmetric_product(view.shared_spread, rest, more)
+        mean += linalg.dot(view.shared, rest)
+        square += linalg.dot(rest, more)
+        for i in range(z.shape[0]):
+            square -= 2.0 * z[i] * linalg.dot(view.cross[arm, i], rest)
+    return mean, math.sqrt(max(square, 0.0))
+
+
+@kernel
+def left_over(ties: Floats, z: Floats, features: Floats, out: Floats) -> None:
+    """out = u − Tᵀz."""
+    for j in range(out.shape[0]):
+        out[j] = features[j]
+    for i in range(z.shape[0]):
+        for j in range(out.shape[0]):
+            out[j] -= ties[i, j] * z[i]
 
 
 @kernel

@@ -1,7 +1,7 @@
 """What is on offer in one round, with room to score it.
 
 A round of the shared model offers K actions, a vector each. A round of the arms model offers one context that all arms
-have, and says which of them are there: nothing is copied K times.
+have, and says which of them are there: nothing is copied K times. In the hybrid model each arm has features besides.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ class ArmsSlate(NamedTuple):
     prepared: Floats  # (width,) the context as the model has it
     scores: Floats  # (arms,)
     scratch: Floats  # (max(arms, width),)
+    features: Floats  # (arms, shared) as they came
+    shared: Floats  # (arms, shared) as the model has them
+    residual: Floats  # (2, shared) room to score them
 
 
 def slate(dim: int, arms: int) -> Slate:
@@ -41,21 +44,24 @@ def slate(dim: int, arms: int) -> Slate:
     return Slate(np.zeros((dim, arms)), np.zeros(arms), np.zeros(arms), np.zeros(max(arms, 2 * dim)), product)
 
 
-def arms_slate(dim: int, arms: int, width: int) -> ArmsSlate:
-    """A slate of the arms model on which every arm is allowed. `width`: numbers of a prepared context."""
-    return ArmsSlate(np.zeros(dim), np.ones(arms), np.zeros(width), np.zeros(arms), np.zeros(max(arms, width)))
+def arms_slate(dim: int, arms: int, width: int, shared: int = 0) -> ArmsSlate:
+    """A slate of the arms model on which every arm is allowed. `width`: numbers of a prepared context; `shared`: of
+    features that each arm has besides."""
+    features, prepared, residual = (np.zeros((rows, shared)) for rows in (arms, arms, 2))
+    room = np.zeros(dim), np.ones(arms), np.zeros(width), np.zeros(arms), np.zeros(max(arms, width))
+    return ArmsSlate(*room, features, prepared, residual)
 
 
 @verb
 def lay_out(slate: Any, rows: Floats) -> None:
-    """What a caller offers, on the slate: an action in each row; or in the arms model one row, the context and behind
-    it a 1 or a 0 for each arm."""
+    """What a caller offers, on the slate: an action in each row; or in the arms model one row, the context, behind it a
+    1 or a 0 for each arm, and behind these the features of each arm, if they have any."""
 
 
 @verb
 def take_row(slate: Any, arm: int, x: Floats) -> None:
-    """Into `x` what is learned of the arm that was taken: the action; or in the arms model the context, and the number
-    of the arm behind it."""
+    """Into `x` what is learned of the arm that was taken: the action; or in the arms model the context, behind it the
+    number of the arm, and behind that its features."""
 
 
 @implements(lay_out, Slate)
@@ -75,6 +81,11 @@ def _lay_out_context(slate: ArmsSlate, rows: Floats) -> None:
         slate.context[i] = rows[0, i]
     for k in range(slate.allowed.shape[0]):
         slate.allowed[k] = rows[0, dim + k]
+    at = dim + slate.allowed.shape[0]
+    for k in range(slate.features.shape[0]):
+        for i in range(slate.features.shape[1]):
+            slate.features[k, i] = rows[0, at]
+            at += 1
 
 
 @implements(take_row, Slate)
@@ -91,3 +102,5 @@ def _take_context(slate: ArmsSlate, arm: int, x: Floats) -> None:
     for i in range(dim):
         x[i] = slate.context[i]
     x[dim] = arm
+    for i in range(slate.features.shape[1]):
+        x[dim + 1 + i] = slate.features[arm, i] if arm < slate.features.shape[0] else 0.0

@@ -111,6 +111,7 @@ class Discounted(NamedTuple):
     keep: float  # ρ
     mass: Floats  # (R,) m_k
     factor: Floats  # (R,) t_k/Σ m²
+    shared: int = 0  # columns beside each matrix, which have a block of their own at the end
 
 
 class LatticeDiscounted(NamedTuple):
@@ -138,7 +139,7 @@ def _publish(counter: Discounted, dim: int, row: int, stage: int, sums: Floats, 
     """
     mass, factor = counter.mass[stage], counter.factor[stage]
     kept, released, total, out = memory[0], memory[1], memory[2], memory[3]
-    draw_symmetric(noise, counter.scale, dim, released)
+    draw_symmetric(noise, counter.scale, dim, released, counter.shared)
     for k in range(out.shape[0]):
         kept[k] = counter.keep * kept[k] + sums[k]
         sums[k] = 0.0

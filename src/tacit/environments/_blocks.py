@@ -15,12 +15,16 @@ class ByContext(NamedTuple):
     """A world for a policy of the arms model: nothing is laid out K times."""
 
     world: Any
+    features: Floats  # (arms, shared) of this round's actions, as the world draws them; or none
 
 
 @implements(show, ByContext)
 @kernel
 def _show(environment: ByContext, slate: ArmsSlate, means: Floats, stream: Any) -> None:
     draw_context(environment.world, slate.context, means, stream)
+    for k in range(slate.features.shape[0]):
+        for i in range(slate.features.shape[1]):
+            slate.features[k, i] = environment.features[k, i]
 
 
 @implements(pay, ByContext)
