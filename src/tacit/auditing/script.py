@@ -80,7 +80,7 @@ class Scripted:
         _, arms, dim = script.offers.shape
         taken = dim
         if self.plan.arms is not None:
-            features = self.plan.slate(1).features
+            features = getattr(self.plan.slate(1), "features", np.zeros((0, 0)))
             dim -= self.plan.arms + features.size
             taken = dim + 1 + features.shape[1]
         source = stream(*path)

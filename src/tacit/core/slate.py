@@ -33,6 +33,16 @@ class ArmsSlate(NamedTuple):
     prepared: Floats  # (width,) the context as the model has it
     scores: Floats  # (arms,)
     scratch: Floats  # (max(arms, width),)
+
+
+class HybridSlate(NamedTuple):
+    """The same, and what features each arm has in this round."""
+
+    context: Floats
+    allowed: Floats
+    prepared: Floats
+    scores: Floats
+    scratch: Floats
     features: Floats  # (arms, shared) as they came
     shared: Floats  # (arms, shared) as the model has them
     residual: Floats  # (2, shared) room to score them
@@ -44,12 +54,13 @@ def slate(dim: int, arms: int) -> Slate:
     return Slate(np.zeros((dim, arms)), np.zeros(arms), np.zeros(arms), np.zeros(max(arms, 2 * dim)), product)
 
 
-def arms_slate(dim: int, arms: int, width: int, shared: int = 0) -> ArmsSlate:
+def arms_slate(dim: int, arms: int, width: int, shared: int = 0) -> ArmsSlate | HybridSlate:
     """A slate of the arms model on which every arm is allowed. `width`: numbers of a prepared context; `shared`: of
     features that each arm has besides."""
-    features, prepared, residual = (np.zeros((rows, shared)) for rows in (arms, arms, 2))
-    room = np.zeros(dim), np.ones(arms), np.zeros(width), np.zeros(arms), np.zeros(max(arms, width))
-    return ArmsSlate(*room, features, prepared, residual)
+    plain = ArmsSlate(np.zeros(dim), np.ones(arms), np.zeros(width), np.zeros(arms), np.zeros(max(arms, width)))
+    if not shared:
+        return plain
+    return HybridSlate(*plain, np.zeros((arms, shared)), np.zeros((arms, shared)), np.zeros((2, shared)))
 
 
 @verb
@@ -61,7 +72,7 @@ def lay_out(slate: Any, rows: Floats) -> None:
 @verb
 def take_row(slate: Any, arm: int, x: Floats) -> None:
     """Into `x` what is learned of the arm that was taken: the action; or in the arms model the context, behind it the
-    number of the arm, and behind that its features."""
+    number of the arm, and behind that its features, if it has any."""
 
 
 @implements(lay_out, Slate)
@@ -75,17 +86,12 @@ def _lay_out(slate: Slate, rows: Floats) -> None:
 
 @implements(lay_out, ArmsSlate)
 @kernel
-def _lay_out_context(slate: ArmsSlate, rows: Floats) -> None:
+def _lay_out_context(slate: Any, rows: Floats) -> None:
     dim = slate.context.shape[0]
     for i in range(dim):
         slate.context[i] = rows[0, i]
     for k in range(slate.allowed.shape[0]):
         slate.allowed[k] = rows[0, dim + k]
-    at = dim + slate.allowed.shape[0]
-    for k in range(slate.features.shape[0]):
-        for i in range(slate.features.shape[1]):
-            slate.features[k, i] = rows[0, at]
-            at += 1
 
 
 @implements(take_row, Slate)
@@ -95,12 +101,30 @@ def _take_row(slate: Slate, arm: int, x: Floats) -> None:
         x[i] = slate.columns[i, arm]
 
 
+@implements(lay_out, HybridSlate)
+@kernel
+def _lay_out_features(slate: HybridSlate, rows: Floats) -> None:
+    _lay_out_context(slate, rows)
+    at = slate.context.shape[0] + slate.allowed.shape[0]
+    for k in range(slate.features.shape[0]):
+        for i in range(slate.features.shape[1]):
+            slate.features[k, i] = rows[0, at]
+            at += 1
+
+
 @implements(take_row, ArmsSlate)
 @kernel
-def _take_context(slate: ArmsSlate, arm: int, x: Floats) -> None:
+def _take_context(slate: Any, arm: int, x: Floats) -> None:
     dim = slate.context.shape[0]
     for i in range(dim):
         x[i] = slate.context[i]
     x[dim] = arm
+
+
+@implements(take_row, HybridSlate)
+@kernel
+def _take_features(slate: HybridSlate, arm: int, x: Floats) -> None:
+    _take_context(slate, arm, x)
+    first = slate.context.shape[0] + 1
     for i in range(slate.features.shape[1]):
-        x[dim + 1 + i] = slate.features[arm, i] if arm < slate.features.shape[0] else 0.0
+        x[first + i] = slate.features[arm, i] if arm < slate.features.shape[0] else 0.0

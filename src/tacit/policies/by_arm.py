@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import linalg
-from tacit._kernel import implements, kernel
+from tacit._kernel import implements, kernel, verb
 from tacit._types import Floats, Ints
 from tacit.core.round import COUNTERS, REPAIRS, ROWS
-from tacit.core.slate import ArmsSlate
+from tacit.core.slate import ArmsSlate, HybridSlate
 from tacit.core.verbs import absorb, choose, encode, release
 from tacit.counters.counter import add, due, publish
 from tacit.estimators.by_arm import fit_arms
@@ -72,19 +72,35 @@ def by_arm_vault(sums: Floats, memory_rows: int, dim: int, centred: bool) -> ByA
 
 @implements(choose, ByArm)
 @kernel
-def choose_arm(params: Any, view: Any, slate: ArmsSlate, noise: Any) -> int:
+def choose_arm(params: Any, view: Any, slate: Any, noise: Any) -> int:
     """The arm that a rule picks for the prepared context."""
     if view.width[0] == 0.0:  # nothing is known yet
         return uniform_allowed(slate, noise)
     prepare(params.preparation, slate.context, view.centre, True, slate.prepared)
-    if view.shared.shape[0] > 0:
-        for k in range(slate.features.shape[0]):
-            prepare_features(params.preparation, slate.features[k], slate.shared[k])
+    prepare_offer(slate, params.preparation)
     return explore_arms(params.exploration, view, slate, noise)
 
 
+@verb
+def prepare_offer(slate: Any, steps: Any) -> None:
+    """Prepare the features of all arms, where they have some."""
+
+
+@implements(prepare_offer, ArmsSlate)
 @kernel
-def uniform_allowed(slate: ArmsSlate, noise: Any) -> int:
+def _prepare_nothing(slate: ArmsSlate, steps: Any) -> None:
+    pass
+
+
+@implements(prepare_offer, HybridSlate)
+@kernel
+def _prepare_offer(slate: HybridSlate, steps: Any) -> None:
+    for k in range(slate.features.shape[0]):
+        prepare_features(steps, slate.features[k], slate.shared[k])
+
+
+@kernel
+def uniform_allowed(slate: Any, noise: Any) -> int:
     """Any of the arms that are there, evenly."""
     fill_uniforms(noise, slate.scratch[:1])
     allowed = slate.allowed
@@ -116,7 +132,7 @@ def prepare_row(params: Any, view: Any, x: Floats, reward: float, report: Floats
         return
     learning = params.preparation.centred == 0.0 or view.stage[0] > 0
     clipped = 1.0 if prepare(params.preparation, x, view.centre, learning, report) else 0.0
-    if learning and prepare_features(params.preparation, x[dim + 1 :], report[own:width]):
+    if learning and width > own and prepare_features(params.preparation, x[dim + 1 :], report[own:width]):
         clipped = 1.0
     y = within_interval(reward, bounds.reward_low, bounds.reward_high)
     if y != reward:

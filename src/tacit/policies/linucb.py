@@ -267,15 +267,31 @@ def _absorb(params: Recursive, vault: RecursiveVault, report: Floats) -> None:
     vault.growth[arm] -= math.log(share)
     vault.changed[arm] = 1
     if width > own:
-        ties, rest, turned = vault.ties[arm], vault.residual[0], vault.residual[1]
-        left_over(ties, z, report[own:width], rest)
-        for i in range(own):
-            for j in range(rest.shape[0]):
-                ties[i, j] += share * out[i] * rest[j]
-        error -= linalg.dot(vault.shared, rest)
-        weight = share * linalg.add_outer_to_inverse(vault.shared_inverse, rest, share, turned)
+        learn_left(z, report[own:width], error, share, out, vault.ties[arm], vault.shared, vault.shared_inverse, vault.residual)
+
+
+@kernel
+def learn_left(
+    z: Floats,
+    features: Floats,
+    error: float,
+    share: float,
+    direction: Floats,
+    ties: Floats,
+    shared: Floats,
+    inverse: Floats,
+    residual: Floats,
+) -> None:
+    """What a row says of the shared part, given the `error` of its arm, k = `share` and V⁻¹z before it, `direction`."""
+    rest, out = residual[0], residual[1]
+    left_over(ties, z, features, rest)
+    for i in range(z.shape[0]):
         for j in range(rest.shape[0]):
-            vault.shared[j] += weight * error * turned[j]
+            ties[i, j] += share * direction[i] * rest[j]
+    error -= linalg.dot(shared, rest)
+    weight = share * linalg.add_outer_to_inverse(inverse, rest, share, out)
+    for j in range(rest.shape[0]):
+        shared[j] += weight * error * out[j]
 
 
 @implements(release, Recursive)
@@ -290,14 +306,20 @@ def _release(params: Recursive, vault: RecursiveVault, view: Any, noise: Any) ->
                 theta[i] = vault.theta[arm, i]
                 for k in range(theta.shape[0]):
                     spread[i, k] = vault.inverse[arm, i, k]
-                for j in range(vault.shared.shape[0]):
-                    view.ties[arm, i, j] = vault.ties[arm, i, j]
             view.width[arm] = _width(params.estimate, vault.growth[arm])
-            for i in range(vault.shared.shape[0]):
-                view.shared[i] = vault.shared[i]
-                for j in range(vault.shared.shape[0]):
-                    view.shared_spread[i, j] = vault.shared_inverse[i, j]
+            if vault.shared.shape[0] > 0:
+                copy_matrix(vault.ties[arm], view.ties[arm])
+                copy_matrix(vault.shared_inverse, view.shared_spread)
+                for i in range(vault.shared.shape[0]):
+                    view.shared[i] = vault.shared[i]
     view.stage[0] += 1
+
+
+@kernel
+def copy_matrix(source: Floats, out: Floats) -> None:
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            out[i, j] = source[i, j]
 
 
 @kernel
