@@ -47,7 +47,7 @@ class Preparation:
     normalise: bool = True
     constant: float = 0.45
     centre_rounds: int = 400
-    shared: float = 0.7
+    shared: float = 0.3
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):

@@ -267,7 +267,9 @@ def _absorb(params: Recursive, vault: RecursiveVault, report: Floats) -> None:
     vault.growth[arm] -= math.log(share)
     vault.changed[arm] = 1
     if width > own:
-        learn_left(z, report[own:width], error, share, out, vault.ties[arm], vault.shared, vault.shared_inverse, vault.residual)
+        learn_left(
+            z, report[own:width], error, share, out, vault.ties[arm], vault.shared, vault.shared_inverse, vault.residual
+        )
 
 
 @kernel

@@ -115,7 +115,11 @@ def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
         common = np.arange(config.size) < config.size - linalg.block_size(shared)
         beside = np.tile(_beside(config), config.blocks)
         found += [
-            Twin("a common part without noise", "what features make of rewards is released as it is", _bared(head, common)),
+            Twin(
+                "a common part without noise",
+                "what features make of rewards is released as it is",
+                _bared(head, common),
+            ),
             Twin(
                 "ties without noise",
                 "what contexts make with features is released as it is",
