@@ -31,7 +31,7 @@ def packed_size(dim: int) -> int:
 
 @kernel
 def block_size(dim: int, beside: int = 0) -> int:
-    """How many numbers a packed d×d matrix and a d-vector have together, with so many more columns beside the matrix."""
+    """How many numbers a packed d×d matrix and a d-vector have together, and columns beside the matrix, if any."""
     return dim * (dim + 3) // 2 + dim * beside
 
 

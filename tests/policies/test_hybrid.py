@@ -119,7 +119,7 @@ def test_no_row_is_longer_than_the_bound_whatever_comes(length):
 
 
 def test_without_noise_the_view_is_the_regression_on_all_rows():
-    """With eigenvalues that are all positive and nothing taken for noise: the inverse of the whole matrix, in blocks."""
+    """With positive eigenvalues alone and nothing taken for noise: the inverse of the whole matrix, in blocks."""
     told, ridge = rows(40), 0.3
     gram, vector = dense(told, 0.5)
     estimate = config().plan().params.estimate

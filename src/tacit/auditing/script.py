@@ -79,7 +79,7 @@ class Scripted:
     def _once(self, script: Script, runs: int, *path: int) -> Floats:
         _, arms, dim = script.offers.shape
         taken = dim
-        if self.plan.arms is not None:
+        if self.plan.slate is not None and self.plan.arms is not None:
             features = getattr(self.plan.slate(1), "features", np.zeros((0, 0)))
             dim -= self.plan.arms + features.size
             taken = dim + 1 + features.shape[1]

@@ -74,12 +74,12 @@ def _play(kind: Any, place: int) -> None:
         for by in ("rounds", "episodes") if episodic else ("rounds",):
             simulate(wide, Arms(), rounds=2, by=by, progress=False)
         return
-    by_arm, shared = kind.examples(dim=5)[place].arms_of_context is not None, kind.examples(dim=5)[place].shared
-    if shared is not None:
-        world = SharedContext(features_of_actions=shared)
-        arms, dim = world.context_shape
-        config = replace(kind.examples(dim=5)[place], arms=arms, dim=dim)
-        simulate(config, world, rounds=2, progress=False)
+    example = kind.examples(dim=5)[place]
+    by_arm = example.arms_of_context is not None
+    if example.shared is not None:
+        featured = SharedContext(features_of_actions=example.shared)
+        arms, size = featured.context_shape
+        simulate(replace(example, arms=arms, dim=size), featured, rounds=2, progress=False)
         return
     for world_kind in CATALOGUE.values():
         # Small where it can be: what is compiled is the same, and 650 features take their time.

@@ -85,7 +85,7 @@ class ArmsLearner(Learner):
     ) -> None:
         """Learn that `arm` earned `reward` in `context`. Each call is one row and one tick of the clock, whatever is in
         it, and the caller owes one call for each choice: give `float("nan")` where no reward came. A context with a
-        number that is not finite or beyond 1e100 is learned as a row of zeros. `features`: of this arm, shape (shared,).
+        number that is not finite or beyond 1e100 is learned as a row of zeros. `features`: of this arm.
         """
         row = row_of_arm(self._config, context, arm, features)
         self._learn_row(row, any_datum("reward", reward), person)

@@ -143,7 +143,8 @@ class Policy(Asked, Settings, ABC):
     def taken(self, rows: Floats, arm: int) -> Floats:
         """What is learned of an arm that was taken from what was offered, as a copy."""
         if self.arms_of_context is None:
-            return rows[arm].copy()
+            action: Floats = rows[arm].copy()
+            return action
         row = self.empty_row
         row[: self.dim], row[self.dim] = rows[0, : self.dim], float(arm)
         if self.shared is not None and arm < self.arms_of_context:

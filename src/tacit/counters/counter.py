@@ -224,7 +224,8 @@ def add_exactly(counter: Any, x: Floats, y: float, dim: int, sums: Floats) -> No
 @kernel
 def columns_beside(dim: int, sums: Floats) -> int:
     """How many columns a block of these sums has beside its matrix."""
-    return (sums.shape[sums.ndim - 1] - linalg.block_size(dim)) // dim
+    count: int = (sums.shape[sums.ndim - 1] - linalg.block_size(dim)) // dim
+    return count
 
 
 # A lattice ------------------------------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ class SharedContext(Environment):
     most popular arm in 14.2 %, and the best arm of every round in 18.5 %.
 
     With `features_of_actions` = s every arm comes with something else in each round, whose s features are fair coins of
-    ±1/√s and matter in the same way whatever the arm: by ±`lift`/2s each, on top of `lift`/2. Rates then go up to `high`
-    + `lift`. A policy of the hybrid model is shown them beside the context.
+    ±1/√s and matter in the same way whatever the arm: by ±`lift`/2s each, on top of `lift`/2. Rates then go up to
+    `high` + `lift`. A policy of the hybrid model is shown them beside the context.
 
     Action k is the vector of K blocks that is z in block k and zero elsewhere (`tacit.features.per_arm`), so that every
     linear policy can play; with features of actions these come last, and all of it over √2.

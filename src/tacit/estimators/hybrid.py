@@ -108,15 +108,16 @@ def unpack(packed: Floats, at: int, matrix: Floats, beside: Floats, vector: Floa
     next one begins."""
     dim, columns = beside.shape
     for i in range(dim):
-        for j in range(i, dim):
-            matrix[i, j] = matrix[j, i] = packed[at]
-            at += 1
-        for j in range(columns):
-            beside[i, j] = packed[at]
+        for j in range(i, dim + columns):
+            if j < dim:
+                matrix[i, j] = matrix[j, i] = packed[at]
+            else:
+                beside[i, j - dim] = packed[at]
             at += 1
     for i in range(dim):
         vector[i] = packed[at + i] * unscale
-    return at + dim
+    following: int = at + dim
+    return following
 
 
 @library_kernel
