@@ -61,7 +61,7 @@ def features(config: Policy, actions: Any) -> dict[str, np.ndarray]:
         return {}
     first = np.asarray(actions)[..., 0, :]
     behind, shape = first[..., config.dim :], (*first.shape[:-1], config.arms, config.shared)
-    if behind.shape[-1]:
+    if behind.shape[-1] == config.arms * config.shared:
         return {"features": behind.reshape(shape)}
     return {"features": np.broadcast_to(first[..., None, : config.shared], shape)}
 
