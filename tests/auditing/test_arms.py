@@ -209,8 +209,10 @@ def test_every_twin_of_a_hybrid_is_found_out(sampler: str) -> None:
     assert missed == []
     if sampler == "double":
         # Noise for two arms that have nothing in common: found out by two that have.
+        first, second = arms.worst_rows(config)
+        longer = arms._on_sums(config, config.planned(sampler), first, second._replace(arm=1), arms.OF_TWO)
         bare = arms.with_noise(math.sqrt(2.0) / 1.5, arms._scaled)
-        assert found_by(bare(two), config, runs, 0.001).refuted
+        assert found_by(bare(longer), config, runs, 0.001).refuted
 
 
 def test_the_live_learner_of_features_has_the_law_that_is_attacked() -> None:
