@@ -205,3 +205,52 @@ def test_the_live_learner_of_arms_has_the_law_that_is_attacked(config, family, m
         assert run_live(work, live, claim_of(config), 0, (9,)).wrong == ()
         monkeypatch.setattr("tacit.core.session.refill", laid(halved))
         assert run_live(work, live, claim_of(config), 0, (9,)).wrong == ("its noise has not the law of its plan",)
+
+
+# Actions with features ------------------------------------------------------------------------------------------------
+
+#: With so much of the length for features, two rows of different arms weigh as much as two of one.
+FEATURED = {**LOUD, "shared": 2, "preparation": Preparation(centre_rounds=8, shared=math.sqrt(0.5))}
+
+
+def test_rows_with_features_are_as_far_apart_as_rows_may_be_and_mean_what_they_say() -> None:
+    for options in (FEATURED, {**FEATURED, "preparation": "none", "reward_weight": 0.5}):
+        config = tacit.JointLinUCB(**options)
+        first, second = arms.worst_rows(config)
+        session, shared = Session(config.plan(), 2, seed=0), 2
+        session.vault.learning[0] = session.view.stage[0] = 1
+        session.absorb(np.concatenate([arms.context(config, first.way), [1.0, 1e9], np.zeros(shared - 1)]), 1e9)
+        np.testing.assert_allclose(session.vault.sums, arms.image(config, first._replace(arm=1)), rtol=0, atol=1e-12)
+        most = max(arms._apart(config, first, second._replace(arm=arm)) for arm in (0, 1))
+        assert most <= config.sensitivity * (1 + 1e-12)
+        if options is FEATURED:
+            assert most == pytest.approx(config.sensitivity, rel=1e-12), "features of two arms, and opposite rewards"
+
+
+@pytest.mark.parametrize("sampler", ["double", "secure"])
+def test_every_twin_of_a_hybrid_is_found_out(sampler: str) -> None:
+    config = tacit.JointLinUCB(**FEATURED)
+    one, two, *_ = joint.attacks(config, sampler)
+    runs = TWIN_RUNS if sampler == "double" else 3000
+    for attack in (one, two):
+        assert not found_by(attack, config, runs).refuted
+    twins = joint.twins(config, sampler)
+    assert {"a common part without noise", "ties without noise", "an arm without noise"} <= {
+        twin.name for twin in twins
+    }
+    assert "sensitivity of two arms" not in [twin.name for twin in twins], "it is that of one"
+    missed = [twin.name for twin in twins if not found_by(twin.spoil(one), config, runs, 0.001).refuted]
+    assert missed == []
+    if sampler == "double":
+        # Noise for two arms that have nothing in common: found out by two that have.
+        first, second = arms.worst_rows(config)
+        longer = arms._on_sums(config, config.planned(sampler), first, second._replace(arm=1), arms.OF_TWO)
+        bare = arms.with_noise(math.sqrt(2.0) / 1.5, arms._scaled)
+        assert found_by(bare(longer), config, runs, 0.001).refuted
+
+
+def test_the_live_learner_of_features_has_the_law_that_is_attacked() -> None:
+    config = tacit.JointLinUCB(**FEATURED)
+    live = live_of(config, joint.attacks(config, "secure"), "secure")
+    with Work(0, 1, False) as work:
+        assert run_live(work, live, claim_of(config), 0, (9,)).wrong == ()

@@ -125,8 +125,10 @@ def past_the_opening(plan: Any) -> tuple[Any, Any]:
 
 def in_units(config: Any, sums: np.ndarray) -> np.ndarray:
     """Sums, or a change of them, in units of the noise: on the diagonal it has twice the variance."""
-    found: np.ndarray = np.array(sums, np.float64)
-    blocks = found.reshape(getattr(config, "blocks", 1), -1)
-    width = getattr(config, "block", config.dim)
-    blocks[:, np.cumsum([0, *range(width, 1, -1)])] /= np.sqrt(2.0)
-    return blocks.ravel()
+    found: np.ndarray = np.array(sums, np.float64).ravel()
+    width, shared = getattr(config, "block", config.dim), config.shared or 0
+    common = len(found) - shared * (shared + 3) // 2
+    blocks = found[:common].reshape(getattr(config, "blocks", 1), -1)
+    blocks[:, np.cumsum([0, *range(width + shared, shared + 1, -1)])] /= np.sqrt(2.0)
+    found[common + np.cumsum([0, *range(shared, 1, -1)][: shared or 0], dtype=int)] /= np.sqrt(2.0)
+    return found

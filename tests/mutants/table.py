@@ -872,8 +872,8 @@ _SUMS = (
     Mutant(
         "a tree under half its noise",
         "counters/tree.py",
-        "    held = memory[tree_noise(counter.scale, memory, row, dim, noise)]",
-        "    held = memory[tree_noise(counter.scale / 2, memory, row, dim, noise)]",
+        "    held = memory[tree_noise(counter.scale, memory, row, dim, noise, counter.shared)]",
+        "    held = memory[tree_noise(counter.scale / 2, memory, row, dim, noise, counter.shared)]",
         ("tests/mechanisms/test_in_a_learner.py::test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism",),
     ),
     Mutant(
@@ -907,8 +907,8 @@ _SUMS = (
     Mutant(
         "a window under half its noise",
         "counters/window.py",
-        "draw_symmetric(noise, counter.scale, dim, slot)",
-        "draw_symmetric(noise, counter.scale / 2, dim, slot)",
+        "draw_symmetric(noise, counter.scale, dim, slot, counter.shared)",
+        "draw_symmetric(noise, counter.scale / 2, dim, slot, counter.shared)",
         ("tests/policies/test_window.py::test_a_view_holds_the_rows_of_its_window_and_one_draw_per_segment",),
     ),
     Mutant(
@@ -924,8 +924,8 @@ _SUMS = (
     Mutant(
         "toeplitz releases of one draw, used again",
         "counters/toeplitz.py",
-        "    draw_symmetric(noise, params.scale, dim, fresh)\n    for k in range(fresh.shape[0]):\n        plain[k]",
-        "    if plain[0] == 0.0:\n        draw_symmetric(noise, params.scale, dim, fresh)\n"
+        "    draw_symmetric(noise, params.scale, dim, fresh, params.shared)\n    for k in range(fresh.shape[0]):\n        plain[k]",
+        "    if plain[0] == 0.0:\n        draw_symmetric(noise, params.scale, dim, fresh, params.shared)\n"
         "    for k in range(fresh.shape[0]):\n        plain[k]",
         (f"{LAWS}::test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise[joint-linucb-0]",),
     ),
@@ -1614,6 +1614,7 @@ _CLOCK = (
 
 ARMS = "tests/policies/test_arms.py"
 FORGETS = "tests/counters/test_discounted.py"
+HYBRID = "tests/policies/test_hybrid.py"
 PREPARES = "tests/test_preparation.py"
 
 _ARMS = (
@@ -1662,8 +1663,8 @@ _ARMS = (
     Mutant(
         "discounted sums without noise",
         "counters/discounted.py",
-        "    draw_symmetric(noise, counter.scale, dim, released)\n",
-        "    draw_symmetric(noise, counter.scale, dim, released)\n    released[:] = 0.0\n",
+        "    draw_symmetric(noise, counter.scale, dim, released, counter.shared)\n",
+        "    draw_symmetric(noise, counter.scale, dim, released, counter.shared)\n    released[:] = 0.0\n",
         (f"{FORGETS}::test_what_is_published_has_the_deviation_that_is_said",),
     ),
     Mutant(
@@ -1724,6 +1725,56 @@ _ARMS = (
         "vault.sums[..., arm * size : (arm + 1) * size]",
         "vault.sums[..., arm * size + (arm == 0) : (arm + 1) * size + (arm == 0)]",
         (f"{ARMS}::test_a_row_of_an_arm_leaves_the_blocks_of_all_others[double-0]",),
+    ),
+    Mutant(
+        "a common part without noise",
+        "noise/symmetric.py",
+        "    for k in range(out.shape[0]):\n        out[k] *= scale\n",
+        "    for k in range(out.shape[0]):\n        common = shared > 0 and k >= out.shape[0] - shared * (shared + 3) // 2\n"
+        "        out[k] *= 0.0 if common else scale\n",
+        (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[discounted-common]",),
+    ),
+    Mutant(
+        "no noise beside the matrices",
+        "noise/symmetric.py",
+        "            at += dim - i + shared\n",
+        "            at += dim - i\n            out[at : at + shared] *= 0.0\n            at += shared\n",
+        (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[discounted-beside]",),
+    ),
+    Mutant(
+        "a common part whose diagonal has the noise of the rest",
+        "noise/symmetric.py",
+        "    for i in range(shared):\n        out[at] *= _SQRT2\n",
+        "    for i in range(shared):\n        out[at] *= 1.0\n",
+        (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[tree-common]",),
+    ),
+    Mutant(
+        "diagonals of a lattice where there are none",
+        "counters/counter.py",
+        "[beside * i + dim * i - i * (i - 1) // 2 for i in range(dim)]",
+        "[dim * i - i * (i - 1) // 2 for i in range(dim)]",
+        (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[toeplitz-own]",),
+    ),
+    Mutant(
+        "features that are not clipped",
+        "preparation.py",
+        "    clipped = scale_to(False, steps.length, out.shape[0], out)\n",
+        "    clipped = False\n",
+        (f"{HYBRID}::test_no_row_is_longer_than_the_bound_whatever_comes[1.0]",),
+    ),
+    Mutant(
+        "features on top of a full context",
+        "preparation.py",
+        "            out[i] *= steps.own\n",
+        "            out[i] *= 1.0\n",
+        (f"{HYBRID}::test_no_row_is_longer_than_the_bound_whatever_comes[1.0]",),
+    ),
+    Mutant(
+        "features that are summed with the context of the next arm",
+        "policies/by_arm.py",
+        "common: int = vault.sums.shape[-1] - linalg.block_size(shared)\n",
+        "common: int = vault.sums.shape[-1] - linalg.block_size(shared) - 1\n",
+        (f"{HYBRID}::test_sums_are_those_of_whole_rows_and_nothing_is_kept_that_is_always_zero[double]",),
     ),
     Mutant(
         "rewards that are not measured from the middle",
@@ -1800,15 +1851,15 @@ _ARMS = (
     Mutant(
         "centred contexts that are longer than the bound",
         "preparation.py",
-        "        scale_to(steps, steps.length * steps.share, dim, out)\n",
+        "        scale_to(steps.normalise != 0.0, steps.length * steps.share, dim, out)\n",
         "        pass\n",
         (f"{PREPARES}::test_a_row_without_its_shrinking_would_be_longer",),
     ),
     Mutant(
         "a constant beside contexts of full length",
         "preparation.py",
-        "scale_to(steps, steps.length * steps.share, dim, out)",
-        "scale_to(steps, steps.length, dim, out)",
+        "scale_to(steps.normalise != 0.0, steps.length * steps.share, dim, out)",
+        "scale_to(steps.normalise != 0.0, steps.length, dim, out)",
         ("tests/privacy/test_preparation.py::test_no_context_comes_out_longer_than_the_bound",),
     ),
 )

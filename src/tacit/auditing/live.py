@@ -255,8 +255,12 @@ class _Learns:
             named = {"person": whose} if counts_people else {}
             if shared is not None:
                 # What comes with no arm is a row without a context: it adds nothing, whatever is protected.
-                arm = int(x[-1])
-                learner.learn(x[:-1] if arm < shared else np.full(len(x) - 1, math.nan), arm % shared, reward, **named)
+                (*context, which), features = x[: config.dim + 1].tolist(), x[config.dim + 1 :]
+                more = {} if config.shared is None else {"features": features}
+                arm = int(which)
+                if arm >= shared:
+                    context = [math.nan] * config.dim
+                learner.learn(context, arm % shared, reward, **named, **more)
                 return
             row = x if listed is None else int(np.argmax((listed == x).all(axis=1)))
             learner.learn(row, reward, **named)
@@ -275,7 +279,7 @@ class _Learns:
                 arm = _chosen(learner, config, shared, offers)
             if t in asked:
                 arms.append(arm)
-            row = offers[arm] if shared is None else np.append(offers[0, : config.dim], float(arm))
+            row = offers[arm] if shared is None else config.taken(offers, arm)
             learn(row, reward, "the one" if t in self._theirs else f"other {t}")
             if t in watched:
                 looks.append(self._look(learner.view))
@@ -294,14 +298,17 @@ def _chosen(learner: Any, config: Any, shared: int | None, offers: Floats) -> in
     """What a learner chooses of what is offered."""
     if config.fixed_actions is not None:
         return int(learner.choose())
-    return int(learner.choose(offers if shared is None else offers[0, : config.dim]))
+    if shared is None:
+        return int(learner.choose(offers))
+    features = offers[0, config.dim + shared :].reshape(shared, -1)
+    return int(learner.choose(offers[0, : config.dim], **({} if config.shared is None else {"features": features})))
 
 
 def _before(config: Any, plan: Any) -> Iterator[tuple[Floats, float, int]]:
     """Rows that have come before a run in a kernel begins, as its vault has them: of zeros, or of each arm's level."""
     vault, rows = plan.vault(), int(plan.vault().counters[ROWS])
     if plan.arms is not None:
-        yield np.append(np.zeros(config.dim), float(plan.arms)), 0.0, rows
+        yield config.taken(np.zeros((1, config.dim)), plan.arms), 0.0, rows
         return
     if not hasattr(vault, "sizes"):
         yield np.zeros(config.dim), 0.0, rows

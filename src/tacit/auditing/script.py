@@ -78,8 +78,11 @@ class Scripted:
 
     def _once(self, script: Script, runs: int, *path: int) -> Floats:
         _, arms, dim = script.offers.shape
-        if self.plan.arms is not None:
-            dim -= self.plan.arms
+        learned = dim
+        if self.plan.slate is not None and self.plan.arms is not None:
+            features = getattr(self.plan.slate(1), "features", np.zeros((0, 0)))
+            dim -= self.plan.arms + features.size
+            learned = dim + 1 + features.shape[1]
         source = stream(*path)
         normals, uniforms = self._room(len(script.rewards))
         laid = self.plan.law is not None
@@ -111,7 +114,7 @@ class Scripted:
                 rooms.shown,
                 script.offers,
                 script.rewards,
-                np.zeros(dim + (self.plan.arms is not None)),
+                np.zeros(learned),
                 forced,
                 self.asked,
                 self.watched,

@@ -63,7 +63,7 @@ def _play(kind: Any, place: int) -> None:
     list plays plain arms, where it plays at all, by rounds and by episodes: worlds with a list are all of one kind."""
     from dataclasses import replace
 
-    from tacit.environments import CATALOGUE, Arms, Table
+    from tacit.environments import CATALOGUE, Arms, SharedContext, Table
     from tacit.policies.episodic.verbs import EpisodeParams
     from tacit.simulation import simulate
 
@@ -74,7 +74,13 @@ def _play(kind: Any, place: int) -> None:
         for by in ("rounds", "episodes") if episodic else ("rounds",):
             simulate(wide, Arms(), rounds=2, by=by, progress=False)
         return
-    by_arm = kind.examples(dim=5)[place].arms_of_context is not None
+    example = kind.examples(dim=5)[place]
+    by_arm = example.arms_of_context is not None
+    if example.shared is not None:
+        featured = SharedContext(features_of_actions=example.shared)
+        arms, size = featured.context_shape
+        simulate(replace(example, arms=arms, dim=size), featured, rounds=2, progress=False)
+        return
     for world_kind in CATALOGUE.values():
         # Small where it can be: what is compiled is the same, and 650 features take their time.
         world = Table(projection=2) if world_kind is Table else world_kind()
@@ -94,7 +100,7 @@ def _serve(config: Any, plan: Any) -> None:
     """What `tacit serve` calls for each request."""
     from tacit.service.live import Live
 
-    if plan.report is None:
+    if plan.report is None and config.shared is None:  # features of actions are not served
         Live(config, plan, seed=0).warm()
 
 
@@ -108,12 +114,15 @@ def _live(config: Any) -> None:
         return
     by_arm = config.arms_of_context is not None
     offer, taken = (np.eye(5)[0], (np.eye(5)[0], 0)) if by_arm else (np.eye(5), (np.eye(5)[0],))
-    learner.choose(offer)
-    learner.choose_many(offer[None])
-    learner.learn(*taken, 0.5, **who)
+    shared = config.shared
+    all_of = {} if shared is None else {"features": np.zeros((config.arms, shared))}
+    one_of = {} if shared is None else {"features": np.zeros(shared)}
+    learner.choose(offer, **all_of)
+    learner.choose_many(offer[None], **all_of)
+    learner.learn(*taken, 0.5, **who, **one_of)
     if config.rows_may_come_late:  # a row and its tick apart
-        learner.reward(learner.decide(offer, **who), 0.5)
-        learner.decide(offer, **who)
+        learner.reward(learner.decide(offer, **who, **all_of), 0.5)
+        learner.decide(offer, **who, **all_of)
 
 
 def _live_apart(config: Any) -> None:

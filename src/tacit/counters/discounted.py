@@ -113,6 +113,7 @@ class Discounted(NamedTuple):
     mass: Floats  # (R,) m_k
     factor: Floats  # (R,) t_k/Σ m²
     vectors_only: bool
+    shared: int = 0  # columns beside each matrix, which have a block of their own at the end
 
 
 class LatticeDiscounted(NamedTuple):
@@ -144,7 +145,7 @@ def _publish(counter: Discounted, dim: int, row: int, stage: int, sums: Floats, 
     if counter.vectors_only:
         draw_vectors(noise, counter.scale, dim, released)
     else:
-        draw_symmetric(noise, counter.scale, dim, released)
+        draw_symmetric(noise, counter.scale, dim, released, counter.shared)
     for k in range(out.shape[0]):
         kept[k] = counter.keep * kept[k] + sums[k]
         sums[k] = 0.0

@@ -122,6 +122,7 @@ class Buffers(NamedTuple):
     forget: Floats  # (p,) ĝ
     weights: Floats  # (p,) λ
     floor: float  # b_∞
+    shared: int = 0  # columns beside each matrix, which have a block of their own at the end
 
 
 def buffers(design: Design, scale: float) -> Buffers:
@@ -163,7 +164,7 @@ def correlated_noise(params: Buffers, memory: Floats, dim: int, noise: Any) -> i
     """
     count = len(params.forget)
     plain, fresh, out = memory[count], memory[count + 1], memory[count + 2]
-    draw_symmetric(noise, params.scale, dim, fresh)
+    draw_symmetric(noise, params.scale, dim, fresh, params.shared)
     for k in range(fresh.shape[0]):
         plain[k] += fresh[k]
         out[k] = params.floor * plain[k]

@@ -22,15 +22,21 @@ _SQRT2 = math.sqrt(2.0)
 
 
 @kernel
-def draw_symmetric(noise: Any, scale: float, dim: int, out: Floats) -> None:
-    """Overwrite `out` (packed d×d upper triangle, then a d-vector; or several of both in turn) with one fresh draw."""
+def draw_symmetric(noise: Any, scale: float, dim: int, out: Floats, shared: int = 0) -> None:
+    """Overwrite `out` (packed d×d upper triangle, then a d-vector; or several of both in turn) with one fresh draw.
+
+    With `shared` = s each row of a triangle goes on with s numbers more, and last comes a block of size s.
+    """
     fill_normals(noise, out)
     at = 0
-    while at < out.shape[0]:
+    while at < out.shape[0] - shared * (shared + 3) // 2:
         for i in range(dim):
             out[at] *= _SQRT2
-            at += dim - i
+            at += dim - i + shared
         at += dim
+    for i in range(shared):
+        out[at] *= _SQRT2
+        at += shared - i
     for k in range(out.shape[0]):
         out[k] *= scale
 

@@ -51,13 +51,22 @@ from tacit.counters.tree import TreeCounter
 from tacit.counters.wishart import SPARE, WishartCounter
 from tacit.errors import BadInput, PrivacyRefusal
 from tacit.estimators.by_arm import empty_arms_view
-from tacit.estimators.noise_aware import NoiseAware, noise_aware
+from tacit.estimators.hybrid import hybrid_of
+from tacit.estimators.noise_aware import noise_aware
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
 from tacit.mechanisms.binary import levels
 from tacit.noise import Law
 from tacit.policies import by_arm
-from tacit.policies._options import REACH, check_interval, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies._options import (
+    REACH,
+    check_interval,
+    check_prior,
+    check_shared,
+    failure_or_default,
+    width_multiplier,
+    width_word,
+)
 from tacit.policies.by_arm import ByArm, by_arm_vault
 from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
 from tacit.preparation import Centre, NoCentre, Preparation, lattice_centre
@@ -150,6 +159,10 @@ class JointLinUCB(Policy):
         None,
     )
     preparation: Any = option('how contexts are prepared, with arms: "standard", "none", or a tacit.Preparation', None)
+    shared: int | None = option(
+        "number of features that each action has besides, whose parameter all arms share (hybrid); none: no features",
+        None,
+    )
     parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
     noise_level: float | None = option(
         "sub-Gaussian level of the reward noise, sigma (default: half the interval of rewards)", None
@@ -207,6 +220,7 @@ class JointLinUCB(Policy):
         unfold(self, "calibration", _CALIBRATIONS)
         self.released.check(self)
         self.calibrated_by.check(self)
+        check_shared(self)
         if self.arms is not None:
             self._check_arms()
 
@@ -248,6 +262,7 @@ class JointLinUCB(Policy):
                 exploration="thompson",
             ),
             cls(**every, arms=3, preparation="none", width="theory", releases="toeplitz", horizon=1000),
+            cls(dim=dim, arms=3, shared=dim, epsilon=10.0, delta=0.1, preparation="none", exploration="thompson"),
         )
 
     # What was asked for -----------------------------------------------------------------------------------------
@@ -362,8 +377,10 @@ class JointLinUCB(Policy):
 
     @property
     def size(self) -> int:
-        """Of a row of sums: for each matrix a packed triangle and a vector."""
-        return self.blocks * (linalg.packed_size(self.block) + self.block)
+        """Of a row of sums: for each matrix a packed triangle and a vector; with shared features what they make with
+        contexts beside each matrix, and a block of their own."""
+        shared = self.shared or 0
+        return self.blocks * linalg.block_size(self.block, shared) + linalg.block_size(shared)
 
     def plan(self, sampler: str = "double") -> Plan:
         """One text for both samplers: with exact noise the same counter has its kernels on a lattice, at the price of
@@ -383,6 +400,8 @@ class JointLinUCB(Policy):
         estimate = self._estimate(counter, spread)
         centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)))
         kernels, sums, law = counter.in_doubles(scale), known, None
+        if self.shared is not None:
+            kernels = kernels._replace(shared=self.shared)
         if sampler == "secure":
             rows = rows_within(self.horizon)
             laid = calibrate_lattice(
@@ -404,7 +423,7 @@ class JointLinUCB(Policy):
             refuse_heavy(counter.load(schedule), self.sensitivity / laid.step)
             # Public rows are no secret, and not in the vault.
             kernels, sums = (
-                counter.on_lattice(lattice_of(self.block, laid.step, known)),
+                counter.on_lattice(lattice_of(self.block, laid.step, known, self.shared or 0)),
                 np.zeros((2, self.size)),
             )
             step = self._centre_scale(event_at(scale)) * laid.step / scale
@@ -438,13 +457,13 @@ class JointLinUCB(Policy):
                 "report_size": self.dim + REPORTED,
             }
         else:
-            arms, block = self.arms, self.block
+            arms, block, shared = self.arms, self.block, self.shared or 0
             rooms = {
                 "vault": lambda: by_arm_vault(sums.copy(), memory_rows, self.dim, self.centre_rounds > 0),
-                "view": lambda: empty_arms_view(arms, self.dim, block),
-                "report_size": block + by_arm.REPORTED,
+                "view": lambda: empty_arms_view(arms, self.dim, block, shared),
+                "report_size": block + shared + by_arm.REPORTED,
                 "arms": arms,
-                "slate": lambda offered: arms_slate(self.dim, arms, block),
+                "slate": lambda offered: arms_slate(self.dim, arms, block, shared),
             }
         return Plan(
             params=params,
@@ -516,7 +535,7 @@ class JointLinUCB(Policy):
             return Linear(self._bounds(), schedule, counter, estimate, self._exploration(law))
         return ByArm(
             self._bounds(),
-            self.prepared.steps(self.dim, self.action_norm),
+            self.prepared.steps(self.dim, self.action_norm, self.shared is not None),
             centre if self.centre_rounds else NoCentre(),
             schedule,
             counter,
@@ -546,13 +565,13 @@ class JointLinUCB(Policy):
 
     def _first_release(self, estimate: Any) -> int:
         """t_1 = ⌈Υ_1/L²⌉, at least p: before that the matrix would be mostly regulariser, and not worth a release."""
-        floor = estimate.ridge if isinstance(estimate, NoiseAware) else estimate.repair
+        floor = estimate.repair if isinstance(estimate, Confidence) else estimate.ridge
         return self.centre_rounds + max(self.block, math.ceil(float(floor[0]) / self.action_norm**2))
 
     def _estimate(self, counter: PrefixCounter, spread: Floats) -> Any:
         """The numbers of the width for views whose noise has standard deviations τ_k = `spread`."""
         if self.width == "noise-aware":
-            return noise_aware(
+            own = noise_aware(
                 spread=spread,
                 width=self.block,
                 ridge=RIDGE,
@@ -562,6 +581,9 @@ class JointLinUCB(Policy):
                 scale=self.reward_scale,
                 reach=REACH,
             )
+            if self.shared is None:
+                return own
+            return hybrid_of(own, spread=spread, shared=self.shared, ridge=RIDGE, least=self.ridge)
         views, failure = counter.views, self.failure_probability / self.blocks
         shared = counter.one_martingale
         alpha: Any = failure if shared else 6 * failure / (math.pi**2 * np.arange(1.0, views + 1) ** 2)

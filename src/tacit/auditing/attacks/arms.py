@@ -23,7 +23,7 @@ from tacit.core.plan import Plan
 from tacit.core.round import ROWS
 from tacit.counters.counter import AtTimes
 from tacit.errors import BadInput
-from tacit.estimators.ridge import fit
+from tacit.estimators.by_arm import fit_arms
 from tacit.policies.joint_linucb import JointLinUCB
 from tacit.privacy.scope import Protects
 
@@ -36,11 +36,13 @@ _PLAIN = 0.08
 
 
 class Row(NamedTuple):
-    """One row: which way its context points before it is prepared, its arm, and its reward in units of the bound."""
+    """One row: which way its context points before it is prepared, its arm, its reward in units of the bound, and
+    whether its features are as long as they may be, all along the first of them, or none."""
 
     way: Floats
     arm: int
     reward: float
+    featured: bool = True
 
 
 class _Unfitted(NamedTuple):
@@ -49,9 +51,9 @@ class _Unfitted(NamedTuple):
     none: int = 0
 
 
-@implements(fit, _Unfitted)
+@implements(fit_arms, _Unfitted)
 @kernel
-def _no_fit(estimate: _Unfitted, published: Floats, view: Any) -> int:
+def _no_fit(estimate: _Unfitted, published: Floats, stage: int, view: Any) -> int:
     return 0
 
 
@@ -96,9 +98,12 @@ def viewed(config: JointLinUCB, sampler: str) -> Attack:
 def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     plan, mu = config.planned(sampler), config.promise.mu
+    shared, (first, second) = config.shared or 0, worst_rows(config)
     head = config.dim if _private_centre(config) else 0  # the numbers of the centre are drawn first
-    drawn = plan.draws.learn_normals
-    own_block = np.tile(np.repeat([0.0, 1.0], [drawn // config.blocks, drawn - drawn // config.blocks]), _MOST)
+    # Where contexts are public vectors alone have noise.
+    drawn = plan.draws.learn_normals if _public(config) else config.size
+    size = drawn // config.blocks if _public(config) else linalg.block_size(config.block, shared)
+    own_block = np.arange(drawn) >= size
     found = [
         Twin("clipping off", "rows count with the length they come with", spoiled(params=_unclipped)),
         Twin("noise halved", "half the standard deviation", with_noise(0.5, _scaled)),
@@ -106,16 +111,31 @@ def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
         Twin(
             "an arm without noise",
             "the block of one arm is released as it is",
-            spoiled(factors=np.append(np.ones(head), own_block)),
+            _bared(head, own_block),
         ),
     ]
     if _public(config):
         return tuple(found)
     weight = 2 * (config.reward_scale * config.reward_reach / config.action_norm) ** 2  # q
-    whole = config.sensitivity / config.action_norm**2
-    one_row, two_arms = math.sqrt((1 + weight) / 2) / whole, math.sqrt(1 + weight) / whole
+    one_row = math.sqrt((1 + weight) / 2) / (config.sensitivity / config.action_norm**2)
+    two_arms = _apart(config, first, second._replace(arm=1)) / config.sensitivity
     says = "noise for one row more or less, not for one replaced"
     found.insert(2, Twin("add/remove sensitivity", says, with_noise(one_row, _scaled)))
+    if shared:
+        common = np.arange(config.size) < config.size - linalg.block_size(shared)
+        beside = np.tile(_beside(config), config.blocks)
+        found += [
+            Twin(
+                "a common part without noise",
+                "what features make of rewards is released as it is",
+                _bared(head, common),
+            ),
+            Twin(
+                "ties without noise",
+                "what contexts make with features is released as it is",
+                _bared(head, np.append(~beside, np.ones(linalg.block_size(shared), bool))),
+            ),
+        ]
     if (_shown(plan) / two_arms - 1) * mu > _PLAIN:
         found.append(
             Twin(
@@ -130,6 +150,11 @@ def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
         if not config.one_row_per_segment:  # whose price counts as many in both
             found.append(Twin("a row in both", "it is in the centre and in the sums", lambda _: _on_both(config, plan)))
     return tuple(found)
+
+
+def _bared(head: int, noised: Any) -> Callable[[Attack], Attack]:
+    """Releases in which only some numbers have noise."""
+    return spoiled(factors=np.append(np.ones(head), np.tile(noised.astype(np.float64), _MOST)))
 
 
 def _scaled(factor: float) -> Callable[[Any], Any]:
@@ -153,13 +178,14 @@ def _unclipped(params: Any) -> Any:
 
 
 def worst_rows(config: JointLinUCB) -> tuple[Row, Row]:
-    """Of one arm, with opposite rewards, prepared contexts at a cosine as close to q/2 as the constant lets them:
+    """Of one arm, with opposite rewards, rows at a cosine as close to q/2 as the constant and equal features let them:
     counters/sensitivity.md. In one public context where rewards alone are replaced."""
     if _public(config):
         way = np.eye(config.dim)[0]
         return Row(way, 0, 1.0), Row(way, 0, -1.0)
     wanted = min(1.0, (config.reward_scale * config.reward_reach / config.action_norm) ** 2)
-    constant = config.prepared.constant**2
+    features = 0.0 if config.shared is None else config.prepared.shared**2
+    constant = features + (1 - features) * config.prepared.constant**2
     cosine = max(-1.0, (wanted - constant) / (1 - constant))
     one, two = np.zeros(config.dim), np.zeros(config.dim)
     one[0] = 1.0
@@ -178,21 +204,37 @@ def _apart(config: JointLinUCB, first: Row, second: Row) -> float:
 
 def image(config: JointLinUCB, row: Row) -> Floats:
     """What a row adds to the sums of all arms, with nothing taken off its context."""
-    length, share = config.action_norm, config.prepared.constant
-    z = row.way * length * math.sqrt(1 - share**2)
+    length, share, shared = config.action_norm, config.prepared.constant, config.shared or 0
+    z, u = row.way * length * math.sqrt(1 - share**2), np.zeros(shared)
     if share:
         z = np.append(z, share * length)
-    size = linalg.block_size(config.block)
+    if shared:
+        z *= math.sqrt(1 - config.prepared.shared**2)
+        u[0] = config.prepared.shared * length * row.featured
+    size = linalg.block_size(config.block, shared)
     found = np.zeros(config.size)
     reward = config.reward_scale * row.reward * config.reward_reach
-    found[row.arm * size : (row.arm + 1) * size] = np.append(np.outer(z, z)[np.triu_indices(len(z))], reward * z)
+    above = np.triu_indices(len(z), 0, len(z) + shared)
+    found[row.arm * size : (row.arm + 1) * size] = np.append(np.outer(z, np.append(z, u))[above], reward * z)
+    found[config.size - linalg.block_size(shared) :] = np.append(np.outer(u, u)[np.triu_indices(shared)], reward * u)
     return found
 
 
 def _unit(config: JointLinUCB) -> Floats:
     """One over the variance of each number, in units of s²: half on diagonals."""
-    above = np.where(np.equal(*np.triu_indices(config.block)), 0.5, 1.0)
-    return np.tile(np.append(above, np.ones(config.block)), config.blocks)
+
+    def block(dim: int, beside: int) -> Floats:
+        above = np.where(np.equal(*np.triu_indices(dim, 0, dim + beside)), 0.5, 1.0)
+        return np.append(above, np.ones(dim))
+
+    shared = config.shared or 0
+    return np.append(np.tile(block(config.block, shared), config.blocks), block(shared, 0))
+
+
+def _beside(config: JointLinUCB) -> Any:
+    """Which numbers of an arm's block stand beside its matrix."""
+    columns = np.triu_indices(config.block, 0, config.block + (config.shared or 0))[1]
+    return np.append(columns >= config.block, np.zeros(config.block, bool))
 
 
 # Scripts --------------------------------------------------------------------------------------------------------------
@@ -260,12 +302,15 @@ def _places(config: JointLinUCB, stage: _Stage) -> Ints:
 
 def _script(config: JointLinUCB, rounds: int, rows: dict[int, Row]) -> Script:
     """These rows in their places, and others that add nothing."""
-    offers, forced = np.ones((rounds, 1, config.dim + config.blocks)), np.full(rounds, config.blocks, np.int64)
-    offers[:, :, : config.dim] = 0.0
+    shared, behind = config.shared or 0, config.dim + config.blocks
+    offers, forced = np.zeros((rounds, 1, behind + config.blocks * shared)), np.full(rounds, config.blocks, np.int64)
+    offers[:, :, config.dim : behind] = 1.0
     rewards = np.full(rounds, config.reward_middle)
     for place, row in rows.items():
         offers[place, 0, : config.dim] = context(config, row.way)
         forced[place] = row.arm
+        if shared:
+            offers[place, 0, behind + row.arm * shared] = BEYOND * config.action_norm * row.featured
         rewards[place] += BEYOND * row.reward * config.reward_reach
     return Script(offers, rewards, forced)
 
