@@ -52,7 +52,8 @@ from tacit.counters.wishart import SPARE, WishartCounter
 from tacit.errors import BadInput, PrivacyRefusal
 from tacit.estimators.by_arm import empty_arms_view
 from tacit.estimators.hybrid import hybrid_of
-from tacit.estimators.noise_aware import noise_aware
+from tacit.estimators.noise_aware import NoiseAware, noise_aware
+from tacit.estimators.pooled import pooled_of
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
 from tacit.mechanisms.binary import levels
@@ -582,7 +583,7 @@ class JointLinUCB(Policy):
                 reach=REACH,
             )
             if self.shared is None:
-                return own
+                return self._pooled(own, spread)
             return hybrid_of(own, spread=spread, shared=self.shared, ridge=RIDGE, least=self.ridge)
         views, failure = counter.views, self.failure_probability / self.blocks
         shared = counter.one_martingale
@@ -594,6 +595,20 @@ class JointLinUCB(Policy):
             regulariser=self.shift_factor * bound,
             repair=bound,
             bias=self.parameter_norm * np.sqrt(high) + gamma,
+        )
+
+    def _pooled(self, own: NoiseAware, spread: Floats) -> Any:
+        """The same for arms: what they have in common is learned as well, where rows have a constant coordinate."""
+        share = 0.0 if self.arms is None else self.prepared.constant
+        if share == 0.0:
+            return own
+        return pooled_of(
+            own,
+            matrix=spread,
+            vector=spread / self.reward_scale,
+            constant=share * self.action_norm,
+            length=math.sqrt(1 - share**2) * self.action_norm,
+            reach=self.reward_reach,
         )
 
     def _regulariser(self, spread: Floats, share: Any) -> tuple[Floats, Floats, Floats, Floats]:
