@@ -830,7 +830,7 @@ _SUMS = (
     ),
     Mutant(
         "ones shared among people that are not honest",
-        "policies/shuffle_linucb.py",
+        "policies/_shuffle_noise.py",
         "return _certified(config, grid, math.ceil(trials / config.honest_people), 0.5)",
         "return _certified(config, grid, math.ceil(trials / config.batch_size), 0.5)",
         (f"{LAWS}::test_accounted_cost_never_exceeds_the_promise[shuffle-linucb-0]",),
@@ -988,8 +988,8 @@ _SUMS = (
     Mutant(
         "a batch without the ones of its people",
         "policies/shuffle_linucb.py",
-        "ones=noise.ones(batch * noise.each),",
-        "ones=noise.ones(noise.each),",
+        "params=self._params(noise, together=batch * noise.each),",
+        "params=self._params(noise, together=noise.each),",
         ("tests/policies/test_shuffle_linucb.py::test_ones_drawn_at_once_and_ones_of_devices_have_the_same_law",),
     ),
     Mutant(
@@ -1370,8 +1370,8 @@ _EXACT = (
     Mutant(
         "devices of the shuffle without ones",
         "policies/shuffle_linucb.py",
-        "device = params._replace(row=params.row._replace(ones=noise.ones(noise.each)), counter=nothing)",
-        "device = params._replace(counter=nothing)",
+        "device=self._params(noise, each=noise.each) if noise.counts else None,",
+        "device=self._params(noise) if noise.counts else None,",
         ("tests/policies/test_shuffle_linucb.py::test_a_device_adds_the_ones_of_its_contract",),
     ),
     Mutant(

@@ -26,6 +26,7 @@ class Batches(NamedTuple):
     ones: Ones  # of B·b trials in one process, of none elsewhere: drawn when a batch is published
     expected: float  # B·b·p: what is taken off again
     constants: Floats  # the last coordinates of every action: public
+    beside: float  # 1 over what numbers that are not on a diagonal are multiplied by in a report
 
 
 @implements(publish, Batches)
@@ -43,15 +44,18 @@ def _publish(counter: Batches, dim: int, row: int, stage: int, sums: Floats, mem
             out[k] += sums[k]
     else:
         at = 0
-        for i in range(dim):
-            for j in range(i, dim):
-                if i < private:
-                    out[at] += _total(counter, sums[at], scratch, noise)
-                else:
-                    out[at] += float(counter.people) * constants[i - private] * constants[j - private]
+        while at < out.shape[0]:  # one block, or one of each arm
+            for i in range(dim):
+                for j in range(i, dim):
+                    if i < private:
+                        weight = 1.0 if i == j else counter.beside
+                        out[at] += weight * _total(counter, sums[at], scratch, noise)
+                    else:
+                        out[at] += float(counter.people) * constants[i - private] * constants[j - private]
+                    at += 1
+            for _ in range(dim):
+                out[at] += counter.beside * _total(counter, sums[at], scratch, noise)
                 at += 1
-        for i in range(dim):
-            out[at + i] += _total(counter, sums[at + i], scratch, noise)
     for k in range(out.shape[0]):
         sums[k] = 0.0
     for k in range(PROPOSAL):
