@@ -139,7 +139,7 @@ def test_there_is_no_schema_of_anything_else():
 def test_schemas_and_golden_messages_are_shipped_with_the_package():
     folder = files("tacit") / "protocol"
     assert {f"{kind}.schema.json" for kind in KINDS} <= {path.name for path in folder.iterdir()}
-    assert len([path for path in (folder / "golden").iterdir() if path.name.endswith(".json")]) == 19
+    assert len([path for path in (folder / "golden").iterdir() if path.name.endswith(".json")]) == 23
 
 
 @pytest.mark.parametrize("name", [name for name in golden.stored() if not name.endswith(("choice", "sealing"))])

@@ -14,7 +14,7 @@ from tacit.counters.counter import publish
 from tacit.mechanisms.shuffle import Grid, Ones, draw_ones, value_of
 from tacit.mechanisms.shuffle.binomial import PROPOSAL
 
-#: Rows of the memory: what has been published, and room for a proposal of the binomial.
+#: Rows of the memory: room for a proposal of the binomial, and what has been published.
 MEMORY_ROWS = 2
 
 
@@ -37,7 +37,7 @@ def _publish(counter: Batches, dim: int, row: int, stage: int, sums: Floats, mem
     Formal guarantee: the totals of a batch are private as their event says, once B reports are in them; each batch is
     released once. Proof: mechanisms/shuffle/proof.md.
     """
-    out, scratch, constants = memory[0], memory[1, :PROPOSAL], counter.constants
+    out, scratch, constants = memory[1], memory[0, :PROPOSAL], counter.constants
     private = dim - constants.shape[0]
     if counter.grid.steps == 0.0:
         for k in range(out.shape[0]):
@@ -60,7 +60,7 @@ def _publish(counter: Batches, dim: int, row: int, stage: int, sums: Floats, mem
         sums[k] = 0.0
     for k in range(PROPOSAL):
         scratch[k] = 0.0
-    return 0
+    return 1
 
 
 @kernel

@@ -237,9 +237,14 @@ class ShuffleLinUCB(SummingPolicy):
         return self.dim if self.arms is None else self.prepared.width(self.dim)
 
     @property
+    def blocks(self) -> int:
+        """How many matrices there are: one, or one for each arm."""
+        return 1 if self.arms is None else self.arms
+
+    @property
     def size(self) -> int:
         """Numbers of a report: for each matrix a packed triangle and a vector."""
-        return (self.arms or 1) * linalg.block_size(self.block)
+        return self.blocks * linalg.block_size(self.block)
 
     @property
     def changed_numbers(self) -> int:
@@ -253,23 +258,28 @@ class ShuffleLinUCB(SummingPolicy):
         return (self.reward_low + self.reward_high) / 2
 
     @property
+    def reward_reach(self) -> float:
+        """B: how far a reward may be from the middle."""
+        return (self.reward_high - self.reward_low) / 2
+
+    @property
     def reward_scale(self) -> float:
         """ζ = L/(√2·B), with arms: the largest reward then weighs in a report what the longest context does."""
-        return self.action_norm / (math.sqrt(2.0) * self.default_noise_level())
+        return self.action_norm / (BESIDE * self.reward_reach)
 
     @property
     def sensitivity(self) -> float:
         """Δ: how far replacing a row can move a report, before rounding and noise; with arms √2·L̃², of one or two."""
         if self.arms is None:
             return super().sensitivity
-        return BESIDE * row_sensitivity(self.action_norm, self.reward_scale * self.default_noise_level())
+        return BESIDE * row_sensitivity(self.action_norm, self.reward_scale * self.reward_reach)
 
     @property
     def largest_entry(self) -> float:
         """What no private number of a report exceeds in absolute value: |x_i·x_j|, |x_i·c|, |x_i·y| and |c·y|; with
         arms z_i², √2·|z_i·z_j| ≤ L²/√2 and √2·ζ·|y·z_i|."""
         if self.arms is not None:
-            reward = BESIDE * self.reward_scale * self.default_noise_level()
+            reward = BESIDE * self.reward_scale * self.reward_reach
             return self.action_norm * max(self.action_norm, reward)
         constant = max((abs(value) for value in self.constants), default=0.0)
         return max(self.radius, constant) * max(self.radius, constant, self.reward_size)
@@ -300,7 +310,7 @@ class ShuffleLinUCB(SummingPolicy):
             **self._rooms(noise),
             event=noise.event,
             guarantee=guarantee,
-            draws=_draws(size, size // (self.arms or 1), noise),
+            draws=_draws(size, size // self.blocks, noise),
             limit=self.horizon,
             limit_hint="start anew with a longer horizon: batches and widths are worked out for this one.",
             noise_scale=noise.deviation,
