@@ -277,10 +277,9 @@ class ShuffleLinUCB(SummingPolicy):
     @property
     def largest_entry(self) -> float:
         """What no private number of a report exceeds in absolute value: |x_i·x_j|, |x_i·c|, |x_i·y| and |c·y|; with
-        arms z_i², √2·|z_i·z_j| ≤ L²/√2 and √2·ζ·|y·z_i|."""
+        arms z_i², √2·|z_i·z_j| ≤ L²/√2 and √2·ζ·|y·z_i| ≤ L²."""
         if self.arms is not None:
-            reward = BESIDE * self.reward_scale * self.reward_reach
-            return self.action_norm * max(self.action_norm, reward)
+            return float(self.action_norm**2)
         constant = max((abs(value) for value in self.constants), default=0.0)
         return max(self.radius, constant) * max(self.radius, constant, self.reward_size)
 
