@@ -377,7 +377,7 @@ def test_only_the_proved_width_says_that_it_is():
         ({"grid": 8, "protocol": "amplification"}, "Expected grid"),
         ({"grid": 0}, "grid >= 1"),
         ({"calibration": "guess"}, "calibration"),
-        ({"width": "published"}, "'least-squares', 'script', 'theory'"),
+        ({"width": "published"}, "'least-squares', 'noise-aware', 'script', 'theory'"),
         ({"shift": 2.0}, 'width="theory"'),
         ({"horizon": 1}, "horizon >= 2"),
     ],
