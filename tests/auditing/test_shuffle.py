@@ -70,7 +70,7 @@ def test_the_score_of_a_mixed_batch_is_its_likelihood_ratio() -> None:
 @pytest.mark.parametrize("sampler", ["double", "secure"])
 def test_rows_of_one_arm_and_of_two_are_as_far_apart_as_rows_may_be(sampler: str) -> None:
     """Of what devices write, without ones: the projection moves by the squares of the two distances."""
-    config: Any = tacit.ShuffleLinUCB(arms=3, dim=2, epsilon=1.0, delta=1e-5, horizon=32, batch=8, grid=20_000)
+    config: Any = tacit.ShuffleLinUCB(arms=3, dim=2, epsilon=1.0, delta=1e-5, horizon=32, batch=8, grid=2000)
     one, two = shuffle.attacks(config, sampler)[:2]
     for attack, distance in ((one, config.sensitivity), (two, 2.0)):
         played: Any = attack.sampler
@@ -78,7 +78,7 @@ def test_rows_of_one_arm_and_of_two_are_as_far_apart_as_rows_may_be(sampler: str
         bare = played.plan.params._replace(mixing=mixing._replace(ones=mixing.ones._replace(trials=0.0)))
         seen = replace(played, plan=replace(played.plan, params=bare))
         moved = seen.sample(1, 1, 0, (0,)) - seen.sample(0, 1, 0, (0,))
-        assert moved[0, 0] * config.plan().report.noise["step"] == pytest.approx(distance**2, rel=1e-3)
+        assert moved[0, 0] * config.plan().report.noise["step"] == pytest.approx(distance**2, rel=1e-2)
 
 
 def test_people_who_are_not_honest_are_left_out_of_the_totals() -> None:
