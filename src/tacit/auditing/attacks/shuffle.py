@@ -450,7 +450,7 @@ def forms() -> tuple[ShuffleLinUCB, ...]:
         form(protocol="amplification"),
         form(protocol="amplification", calibration="published"),
         form(protocol="amplification", batch=150, epsilon=0.2, delta=0.1),
-        form(arms=3, person_rounds=2, honest=0.5),
+        form(arms=2, dim=1, person_rounds=2, honest=0.5),
     )
 
 
