@@ -786,7 +786,7 @@ _SUMS = (
     ),
     Mutant(
         "the sensitivity of a row without its rewards",
-        "policies/joint_linucb.py",
+        "privacy/sensitivity.py",
         "return length**2 + reward**2 if reward <= length else 2 * length * reward",
         "return length**2",
         (
@@ -1669,7 +1669,7 @@ _ARMS = (
     ),
     Mutant(
         "opposite rewards of one arm taken for rows of two",
-        "policies/joint_linucb.py",
+        "privacy/sensitivity.py",
         "return length**2 + reward**2 if reward <= length else 2 * length * reward",
         "return length * math.sqrt(length**2 + 2 * reward**2) if reward <= length else 2 * length * reward",
         (f"{LAWS}::test_the_sensitivity_is_attained[joint-linucb-12]",),
