@@ -113,6 +113,14 @@ def tell(learner: Learner, what: Any, reward: Any, **who: Any) -> None:
     learner.learn(*told[:2], reward, **who, **more)
 
 
+def report(device: Any, config: Policy, x: Any, reward: Any) -> Any:
+    """What a device of this configuration sends of this row; where arms share a context it may have the number of its
+    arm behind it."""
+    if config.arms_of_context is None:
+        return device.report(x, reward)
+    return device.report(x[: config.dim], int(x[config.dim]) if len(x) > config.dim else 0, reward)
+
+
 def row_of(config: Policy, view: Any, x: Any) -> Any:
     """The same for who calls the verbs: this row, or the action that is being played."""
     if config.arms_of_context is not None and len(x) <= config.dim + 1:

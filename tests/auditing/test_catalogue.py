@@ -38,7 +38,15 @@ KINDS = [kind_of(form) for form in FORMS]
 
 
 #: Audits of ten seconds and more, of forms that share a mechanism with a shorter one.
-SLOW = {"joint-linucb-3", "joint-linucb-4", "online-linucb-13", "renyi-oful-41", "shuffle-linucb-27", "usca-52"}
+SLOW = {
+    "joint-linucb-3",
+    "joint-linucb-4",
+    "online-linucb-13",
+    "renyi-oful-42",
+    "shuffle-linucb-27",
+    "shuffle-linucb-31",
+    "usca-51",
+}
 
 
 #: Of forms that differ from an earlier one in numbers only, the audit belongs to the long suite.

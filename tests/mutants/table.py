@@ -22,6 +22,7 @@ class Mutant(NamedTuple):
 
 ORACLE = "tests/privacy/test_oracle.py::test_no_event_is_cheaper_than_the_other_accountant_finds"
 LEDGER = "tests/privacy/test_ledger.py"
+SHUFFLED = "tests/policies/test_shuffled_arms.py"
 LAWS = "tests/laws/test_privacy_laws.py"
 
 
@@ -785,7 +786,7 @@ _SUMS = (
     ),
     Mutant(
         "the sensitivity of a row without its rewards",
-        "policies/joint_linucb.py",
+        "privacy/sensitivity.py",
         "return length**2 + reward**2 if reward <= length else 2 * length * reward",
         "return length**2",
         (
@@ -830,7 +831,7 @@ _SUMS = (
     ),
     Mutant(
         "ones shared among people that are not honest",
-        "policies/shuffle_linucb.py",
+        "policies/_shuffle_noise.py",
         "return _certified(config, grid, math.ceil(trials / config.honest_people), 0.5)",
         "return _certified(config, grid, math.ceil(trials / config.batch_size), 0.5)",
         (f"{LAWS}::test_accounted_cost_never_exceeds_the_promise[shuffle-linucb-0]",),
@@ -988,8 +989,8 @@ _SUMS = (
     Mutant(
         "a batch without the ones of its people",
         "policies/shuffle_linucb.py",
-        "ones=noise.ones(batch * noise.each),",
-        "ones=noise.ones(noise.each),",
+        "params=self._params(noise, together=batch * noise.each),",
+        "params=self._params(noise, together=noise.each),",
         ("tests/policies/test_shuffle_linucb.py::test_ones_drawn_at_once_and_ones_of_devices_have_the_same_law",),
     ),
     Mutant(
@@ -1384,9 +1385,51 @@ _EXACT = (
     Mutant(
         "devices of the shuffle without ones",
         "policies/shuffle_linucb.py",
-        "device = params._replace(row=params.row._replace(ones=noise.ones(noise.each)), counter=nothing)",
-        "device = params._replace(counter=nothing)",
+        "device=self._params(noise, each=noise.each) if noise.counts else None,",
+        "device=self._params(noise) if noise.counts else None,",
         ("tests/policies/test_shuffle_linucb.py::test_a_device_adds_the_ones_of_its_contract",),
+    ),
+    Mutant(
+        "ones in the block of the arm alone, which tell it",
+        "policies/shuffled_arms.py",
+        "        for k in range(count):\n            report[k] += draw_ones",
+        "        for k in range(max(arm, 0) * size, (max(arm, 0) + 1) * size):\n            report[k] += draw_ones",
+        (f"{SHUFFLED}::test_every_block_has_the_ones_of_the_contract_whichever_arm_it_was",),
+    ),
+    Mutant(
+        "a report of arms with the exact row beside it",
+        "policies/shuffled_arms.py",
+        "    for k in range(count, report.shape[0]):\n",
+        "    for k in range(count, count):\n",
+        (f"{SHUFFLED}::test_neither_the_row_nor_what_made_the_ones_stays_beside_a_report",),
+    ),
+    Mutant(
+        "a report of arms whose rounding leans down",
+        "policies/shuffled_arms.py",
+        "    fill_uniforms(noise, block)\n",
+        "    block[:] = 1.0\n",
+        (f"{SHUFFLED}::test_a_report_is_what_the_contract_says[standard]",),
+    ),
+    Mutant(
+        "one block of arms paid for where two differ",
+        "policies/shuffle_linucb.py",
+        "else 2 * linalg.block_size(self.block)",
+        "else linalg.block_size(self.block)",
+        (f"{SHUFFLED}::test_noise_does_not_grow_with_the_number_of_arms[none]",),
+    ),
+    Mutant(
+        "shuffled arms priced in the unit of the curator's noise",
+        "policies/shuffle_linucb.py",
+        "return BESIDE * row_sensitivity(",
+        "return row_sensitivity(",
+        (f"{SHUFFLED}::test_two_rows_are_no_farther_apart_than_is_priced_and_some_are_as_far",),
+    ),
+    Mutant(
+        "sums of shuffled arms learned √2 times too large beside a diagonal",
+        "counters/batches.py",
+        "weight = 1.0 if i == j else counter.beside",
+        "weight = 1.0",
+        (f"{SHUFFLED}::test_each_arm_has_the_sums_of_its_own_rows_under_the_stated_noise[one process]",),
     ),
     Mutant(
         "ones that lie ready and are not added",
@@ -1641,7 +1684,7 @@ _ARMS = (
     ),
     Mutant(
         "opposite rewards of one arm taken for rows of two",
-        "policies/joint_linucb.py",
+        "privacy/sensitivity.py",
         "return length**2 + reward**2 if reward <= length else 2 * length * reward",
         "return length * math.sqrt(length**2 + 2 * reward**2) if reward <= length else 2 * length * reward",
         (f"{LAWS}::test_the_sensitivity_is_attained[joint-linucb-12]",),

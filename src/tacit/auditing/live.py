@@ -24,7 +24,7 @@ from tacit.auditing.attacks import arms, functions
 from tacit.auditing.attacks.one_record import Draws, Functions, Solved, reward_of
 from tacit.auditing.engine import Finding, Work, run_with
 from tacit.auditing.rooms import rooms_of
-from tacit.auditing.script import Scripted, Seen
+from tacit.auditing.script import Script, Scripted, Seen
 from tacit.core.functions import FunctionPolicy
 from tacit.core.round import ROWS
 from tacit.core.session import Session
@@ -336,8 +336,16 @@ class _Reports:
     def __call__(self, world: int, seed: int | None) -> Ran:
         script = self._played.scripts[world]
         rows = zip(script.offers[:, 0], script.rewards.tolist(), strict=True)
-        messages = [self._device.report(x, reward) for x, reward in rows]
+        messages = [self._device.report(*row) for row in (rows if script.forced is None else self._of_arms(script))]
         return self._ran(messages, self._mixed(messages) if self._shuffled else None)
+
+    def _of_arms(self, script: Script) -> Iterator[tuple[Floats, int, float]]:
+        """Rows where arms share a context: what comes with no arm is a row without a reward."""
+        dim, arms = self._config.dim, self._played.plan.arms
+        assert arms is not None
+        assert script.forced is not None
+        for offers, arm, reward in zip(script.offers, script.forced.tolist(), script.rewards.tolist(), strict=True):
+            yield offers[0, :dim], arm % arms, reward if arm < arms else math.nan
 
     def _mixed(self, messages: list[dict[str, Any]]) -> list[list[float]]:
         """What leaves the shuffler, less what those who are not honest have sent, which is nothing."""

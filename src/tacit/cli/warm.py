@@ -105,15 +105,14 @@ def _serve(config: Any, plan: Any) -> None:
 
 
 def _live(config: Any) -> None:
-    import numpy as np
-
     learner = config.start(seed=None if config.sampler() == "secure" else 0)  # what cannot be drawn is simulated
     who = {"person": "somebody"} if config.person_rounds else {}
     if config.fixed_actions is not None:
         learner.learn(learner.choose(), 0.5, **who)
         return
-    by_arm = config.arms_of_context is not None
-    offer, taken = (np.eye(5)[0], (np.eye(5)[0], 0)) if by_arm else (np.eye(5), (np.eye(5)[0],))
+    import numpy as np
+
+    offer, taken = _offered(config)
     shared = config.shared
     all_of = {} if shared is None else {"features": np.zeros((config.arms, shared))}
     one_of = {} if shared is None else {"features": np.zeros(shared)}
@@ -125,14 +124,22 @@ def _live(config: Any) -> None:
         learner.decide(offer, **who, **all_of)
 
 
-def _live_apart(config: Any) -> None:
-    """Device and server, where they are two programs."""
+def _offered(config: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What is shown in a round, and what is learned of it."""
     import numpy as np
 
+    if config.arms_of_context is None:
+        return np.eye(5), (np.eye(5)[0],)
+    return np.eye(5)[0], (np.eye(5)[0], 0)
+
+
+def _live_apart(config: Any) -> None:
+    """Device and server, where they are two programs."""
     server, device = config.server(), config.device(limit=config.plan().report.batch or 1)
     device.see(server.view())
-    device.choose(np.eye(5))
-    reports = [device.report(np.eye(5)[0], 0.5) for _ in range(device.limit)]
+    offer, taken = _offered(config)
+    device.choose(offer)
+    reports = [device.report(*taken, 0.5) for _ in range(device.limit)]
     if config.plan().report.batch is None:
         server.receive(reports[0])
         return

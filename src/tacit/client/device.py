@@ -63,6 +63,11 @@ class DeviceClient:
         retries: int = 3,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        if config.arms_of_context is not None:
+            raise BadInput(
+                "Expected a policy whose actions are vectors, got arms: the service does not take contexts that all "
+                "arms share. Use config.device(), and carry its reports to a shuffler of your own."
+            )
         self._contract = contract_of(config)
         calls.segment("deployment", deployment)
         self._deployment = deployment

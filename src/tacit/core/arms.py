@@ -1,5 +1,5 @@
 """A live policy whose arms share a context: `choose(context)`, `learn(context, arm, reward)`; where actions have
-features besides, `choose(context, features=…)`, `learn(context, arm, reward, features=…)`."""
+features besides, `choose(context, features=…)`, `learn(context, arm, reward, features=…)`; and a device of one."""
 
 from __future__ import annotations
 
@@ -12,19 +12,26 @@ from numpy.typing import ArrayLike
 from tacit._types import Floats, Ints
 from tacit._validate import any_datum
 from tacit.core.decisions import Decision
+from tacit.core.device import Device
 from tacit.core.inputs import as_floats, not_finite
 from tacit.core.learner import Learner
 from tacit.core.policy import Policy
 from tacit.core.round import first_unfit
 from tacit.errors import BadInput, OutOfBounds
 
-__all__ = ["ArmsLearner", "learner_of", "offer", "refuse_outside", "row_of_arm"]
+__all__ = ["ArmsDevice", "ArmsLearner", "device_of", "learner_of", "offer", "refuse_outside", "row_of_arm"]
 
 
 def learner_of(config: Policy, *, seed: int | None, sampler: str, closes_after: int | None = None) -> Learner:
     """A learner with the face that this configuration has."""
     kind = Learner if config.arms_of_context is None else ArmsLearner
     return kind(config, seed=seed, sampler=sampler, closes_after=closes_after)
+
+
+def device_of(config: Policy, *, limit: int | None, made: int, seed: int | None) -> Device:
+    """A device with the face that this configuration has."""
+    kind = Device if config.arms_of_context is None else ArmsDevice
+    return kind(config, limit=limit, made=made, seed=seed)
 
 
 class ArmsLearner(Learner):
@@ -115,6 +122,26 @@ class ArmsLearner(Learner):
         arms = self._config.arms_of_context
         assert arms is not None
         return arms
+
+
+class ArmsDevice(Device):
+    """One person's side of a policy whose K arms share a context. A report has numbers for every arm, of which the
+    shuffler's totals say as little about which arm it was as about the rest. Everything else is as `Device` says.
+
+    >>> import tacit
+    >>> config = tacit.ShuffleLinUCB(arms=3, dim=2, epsilon=1, delta=1e-6, horizon=1000, batch=50)
+    >>> device = config.device()
+    >>> message = device.report([0.6, 0.8], device.choose([0.6, 0.8]), reward=1.0)
+    """
+
+    def choose(self, context: ArrayLike, allowed: ArrayLike | None = None) -> int:
+        """The number of the arm to take for a context of shape (dim,), as `ArmsLearner.choose`. It stays on the
+        device."""
+        return self._pick(offer(self._contract.config, context, allowed))
+
+    def report(self, context: ArrayLike, arm: int, reward: float) -> dict[str, Any]:  # type: ignore[override]
+        """The message that says, under noise, that `arm` earned `reward` in `context`: see `Device.report`."""
+        return self._write(row_of_arm(self._contract.config, context, arm), any_datum("reward", reward))
 
 
 def offer(

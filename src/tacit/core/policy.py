@@ -196,9 +196,9 @@ class Policy(Asked, Settings, ABC):
     def device(self, *, limit: int | None = None, made: int = 0, seed: int | None = None) -> Device:
         """One person's own program. It makes at most `limit` reports (default: `person_rounds`, or one), of which it
         has `made` some before; its guarantee is for all of them. `seed` is for simulation only."""
-        from tacit.core.device import Device
+        from tacit.core.arms import device_of
 
-        return Device(self, limit=limit, made=made, seed=seed)
+        return device_of(self, limit=limit, made=made, seed=seed)
 
     def server(self, *, memory: int = 100_000) -> Server:
         """The program that learns from reports and publishes views. It remembers the ids of the last `memory` reports,

@@ -165,7 +165,7 @@ def _absorb(params: ByArm, vault: ByArmVault, report: Floats) -> None:
 
 @implements(release, ByArm)
 @kernel
-def _release(params: ByArm, vault: ByArmVault, view: Any, noise: Any) -> None:
+def release_arms(params: Any, vault: ByArmVault, view: Any, noise: Any) -> None:
     """Publish the centre, once; then the sums of all arms, when it is time.
 
     Formal guarantee: a row is in the centre or in the sums and never in both, so all releases together are as telling

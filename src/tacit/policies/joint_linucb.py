@@ -84,6 +84,7 @@ from tacit.privacy.event import (
 )
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust, Unit
+from tacit.privacy.sensitivity import row_sensitivity
 from tacit.releases import Discounted, Geometric, Releases, Toeplitz, Tree
 
 _RELEASES = (Discounted, Geometric, Toeplitz, Tree)
@@ -374,7 +375,7 @@ class JointLinUCB(Policy):
         length, reward = self.action_norm, self.reward_scale * self.reward_reach
         if self.calibration == "published":
             return length**2 + reward**2
-        return length**2 + reward**2 if reward <= length else 2 * length * reward
+        return row_sensitivity(length, reward)
 
     @property
     def size(self) -> int:

@@ -105,7 +105,7 @@ def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     size = drawn // config.blocks if _public(config) else linalg.block_size(config.block, shared)
     own_block = np.arange(drawn) >= size
     found = [
-        Twin("clipping off", "rows count with the length they come with", spoiled(params=_unclipped)),
+        Twin("clipping off", "rows count with the length they come with", spoiled(params=unclipped)),
         Twin("noise halved", "half the standard deviation", with_noise(0.5, _scaled)),
         Twin("noise redrawn", "every release is drawn three times", spoiled(reads=3)),
         Twin(
@@ -167,7 +167,7 @@ def _scaled(factor: float) -> Callable[[Any], Any]:
     return change
 
 
-def _unclipped(params: Any) -> Any:
+def unclipped(params: Any) -> Any:
     return params._replace(
         row=params.row._replace(reward_low=-1e9, reward_high=1e9),
         preparation=params.preparation._replace(normalise=0.0, length=1e9),
@@ -199,7 +199,7 @@ def worst_rows(config: JointLinUCB) -> tuple[Row, Row]:
 def _apart(config: JointLinUCB, first: Row, second: Row) -> float:
     """How far two rows move the sums, in units of the noise."""
     difference = image(config, second) - image(config, first)
-    return float(np.sqrt((difference**2 * _unit(config)).sum()))
+    return float(np.sqrt((difference**2 * unit_of(config)).sum()))
 
 
 def image(config: JointLinUCB, row: Row) -> Floats:
@@ -220,7 +220,7 @@ def image(config: JointLinUCB, row: Row) -> Floats:
     return found
 
 
-def _unit(config: JointLinUCB) -> Floats:
+def unit_of(config: JointLinUCB) -> Floats:
     """One over the variance of each number, in units of s²: half on diagonals."""
 
     def block(dim: int, beside: int) -> Floats:
@@ -300,7 +300,7 @@ def _places(config: JointLinUCB, stage: _Stage) -> Ints:
     return np.arange(stage.begins, min(stage.begins + count, stage.rounds), dtype=np.int64)
 
 
-def _script(config: JointLinUCB, rounds: int, rows: dict[int, Row]) -> Script:
+def script_of(config: JointLinUCB, rounds: int, rows: dict[int, Row]) -> Script:
     """These rows in their places, and others that add nothing."""
     shared, behind = config.shared or 0, config.dim + config.blocks
     offers, forced = np.zeros((rounds, 1, behind + config.blocks * shared)), np.full(rounds, config.blocks, np.int64)
@@ -329,14 +329,14 @@ def context(config: JointLinUCB, way: Floats) -> Floats:
 def _on_sums(config: JointLinUCB, plan: Plan, first: Row, second: Row, observed: str, most: int = _MOST) -> Attack:
     stage = _stage(config, plan, most)
     places = _places(config, stage).tolist()
-    weights = (image(config, second) - image(config, first)) * _unit(config)
+    weights = (image(config, second) - image(config, first)) * unit_of(config)
     bare = replace(stage.plan, params=stage.plan.params._replace(estimate=_Unfitted()))
 
     def see(seen: Seen) -> Floats:
         found: Floats = seen.of("published") @ weights
         return found
 
-    scripts = tuple(_script(config, stage.rounds, dict.fromkeys(places, row)) for row in (first, second))
+    scripts = tuple(script_of(config, stage.rounds, dict.fromkeys(places, row)) for row in (first, second))
     whose = "a row" if len(places) == 1 else f"{len(places)} rows of one person"
     arms = "of one arm" if first.arm == second.arm else "of another arm"
     told = f"{whose} replaced by the furthest {arms}, with opposite rewards (all beyond the bounds), others nothing"
@@ -350,7 +350,7 @@ def _on_centre(config: JointLinUCB, plan: Plan) -> Attack:
     count = min(1 if config.one_row_per_segment else config.person_rounds or 1, config.centre_rounds)
     way = np.eye(config.dim)[0]
     scripts = tuple(
-        _script(config, count, dict.fromkeys(range(count), Row(sign * way, 0, 0.0))) for sign in (1.0, -1.0)
+        script_of(config, count, dict.fromkeys(range(count), Row(sign * way, 0, 0.0))) for sign in (1.0, -1.0)
     )
 
     def see(seen: Seen) -> Floats:
@@ -368,9 +368,9 @@ def _on_both(config: JointLinUCB, plan: Plan) -> Attack:
     stage, count = _stage(config, plan, _MOST), min(config.person_rounds or 1, config.centre_rounds)
     way, more = np.eye(config.dim)[0], count - 1
     first, second = Row(way, 0, 1.0), Row(-way, 0, 1.0)
-    weights = (image(config, second) - image(config, first)) * _unit(config)
+    weights = (image(config, second) - image(config, first)) * unit_of(config)
     scripts = tuple(
-        _script(config, stage.rounds + more, dict.fromkeys(range(2 * count), row)) for row in (first, second)
+        script_of(config, stage.rounds + more, dict.fromkeys(range(2 * count), row)) for row in (first, second)
     )
     started = begun(plan, config.centre_rounds - count)
     bare = replace(started, params=plan.params._replace(estimate=_Unfitted()))
@@ -389,7 +389,7 @@ def _on_choices(config: JointLinUCB, plan: Plan, first: Row, second: Row) -> Att
     places = _places(config, stage).tolist()
 
     def script(row: Row) -> Script:
-        found = _script(config, stage.rounds + 1, dict.fromkeys(places, row))
+        found = script_of(config, stage.rounds + 1, dict.fromkeys(places, row))
         assert found.forced is not None
         for place in asked.tolist():
             found.forced[place] = -1
