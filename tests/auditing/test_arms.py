@@ -227,7 +227,7 @@ def test_rows_with_features_are_as_far_apart_as_rows_may_be_and_mean_what_they_s
             assert most == pytest.approx(config.sensitivity, rel=1e-12), "features of two arms, and opposite rewards"
 
 
-@pytest.mark.parametrize("sampler", ["double", "secure"])
+@pytest.mark.parametrize("sampler", [pytest.param("double", marks=pytest.mark.long), "secure"])
 def test_every_twin_of_a_hybrid_is_found_out(sampler: str) -> None:
     config = tacit.JointLinUCB(**FEATURED)
     one, two, *_ = joint.attacks(config, sampler)

@@ -925,7 +925,8 @@ _SUMS = (
     Mutant(
         "toeplitz releases of one draw, used again",
         "counters/toeplitz.py",
-        "    draw_symmetric(noise, params.scale, dim, fresh, params.shared)\n    for k in range(fresh.shape[0]):\n        plain[k]",
+        "    draw_symmetric(noise, params.scale, dim, fresh, params.shared)\n"
+        "    for k in range(fresh.shape[0]):\n        plain[k]",
         "    if plain[0] == 0.0:\n        draw_symmetric(noise, params.scale, dim, fresh, params.shared)\n"
         "    for k in range(fresh.shape[0]):\n        plain[k]",
         (f"{LAWS}::test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise[joint-linucb-0]",),
@@ -1773,8 +1774,8 @@ _ARMS = (
         "a common part without noise",
         "noise/symmetric.py",
         "    for k in range(out.shape[0]):\n        out[k] *= scale\n",
-        "    for k in range(out.shape[0]):\n        common = shared > 0 and k >= out.shape[0] - shared * (shared + 3) // 2\n"
-        "        out[k] *= 0.0 if common else scale\n",
+        "    for k in range(out.shape[0]):\n"
+        "        out[k] *= 0.0 if k >= out.shape[0] - shared * (shared + 3) // 2 and shared > 0 else scale\n",
         (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[discounted-common]",),
     ),
     Mutant(
