@@ -35,6 +35,9 @@ class Releases(Choice, ABC):
     Parameters: `horizon`, the number of rounds served at most.
     """
 
+    #: The width of a policy that was told none: proved, where releases are chosen for the sake of a theorem.
+    usual_width: ClassVar[str] = "theory"
+
     horizon: int | None = None
 
     def __post_init__(self) -> None:
@@ -76,6 +79,8 @@ class Releases(Choice, ABC):
 @dataclass(frozen=True, kw_only=True)
 class _Segments(Releases):
     """At public times that grow geometrically: rows between two of them are a segment."""
+
+    usual_width: ClassVar[str] = "noise-aware"
 
     ratio: float | None = None
     one_row_per_segment: bool = False

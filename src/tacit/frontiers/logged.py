@@ -97,7 +97,7 @@ def trace_logged(
     if len(log) < _LEAST:
         raise BadInput(f"Expected a log of at least {_LEAST} rows, got {len(log)}.")
     first = round(SPLIT * len(log))
-    best = LinUCB(dim=log.dim, failure=min(1 / first, 0.5)) if without_privacy is None else without_privacy
+    best = LinUCB(dim=log.dim) if without_privacy is None else without_privacy
     private = [
         (one.label, epsilon, _fitted(_shaped(one, log).at(epsilon, delta, first), log))
         for one in asked

@@ -14,6 +14,8 @@ DEFAULT_FAILURE = 0.001
 #: κ₁ of noise-aware widths: how many spreads an action's score is raised by. Privacy noise explores by itself; without
 #: it a smaller number than 1 gets stuck on fixed lists of actions.
 REACH, REACH_WITHOUT_NOISE = 0.5, 1.0
+#: The same of a score that is drawn: the spread of the draw, in spreads.
+REACH_OF_A_DRAW = 0.35
 
 
 def failure_or_default(failure: float | None, horizon: int | None) -> float:
@@ -34,6 +36,16 @@ def width_word(width: object) -> None:
     """Refuse what is no width."""
     if width not in ("noise-aware", "theory"):
         positive("width", width, hint='Use "theory" for the proved width, or "noise-aware".')
+
+
+def refuse_of_theory(width: object, **given: object) -> None:
+    """Refuse options of a confidence set where there is none."""
+    for name, value in given.items():
+        if width == "noise-aware" and value is not None:
+            raise BadInput(
+                f'Expected {name} with width="theory" only, got {name}={value!r} with width="noise-aware", which has '
+                "no confidence set."
+            )
 
 
 def check_interval(low: object, high: object) -> None:

@@ -57,7 +57,16 @@ from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_
 from tacit.mechanisms.binary import levels
 from tacit.noise import Law
 from tacit.policies import by_arm
-from tacit.policies._options import REACH, check_interval, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies._options import (
+    REACH,
+    REACH_OF_A_DRAW,
+    check_interval,
+    check_prior,
+    failure_or_default,
+    refuse_of_theory,
+    width_multiplier,
+    width_word,
+)
 from tacit.policies.by_arm import ByArm, by_arm_vault
 from tacit.policies.linear import REPORTED, Bounds, Linear, linear_vault
 from tacit.preparation import Centre, NoCentre, Preparation, lattice_centre
@@ -153,8 +162,8 @@ class JointLinUCB(Policy):
     )
     failure: float | None = option("failure probability alpha (default: 1/horizon, or 0.001)", None)
     width: float | str | None = option(
-        '"theory", "noise-aware" (no theorem, and far less regret where noise is large; the default with arms), or a '
-        "number that multiplies the theory's",
+        '"noise-aware" (no theorem, and far less regret; the default unless there is a release every round), "theory" '
+        "(proved), or a number that multiplies the theory's",
         None,
     )
     shift: float | None = option(
@@ -163,7 +172,9 @@ class JointLinUCB(Policy):
     rho_min: float | None = option("published: least eigenvalue the shift leaves (default: the paper's)", None)
     ridge: float = option("smallest regulariser: what remains as epsilon grows", 1.0)
     exploration: Any = option(
-        '"optimism", or "thompson": a draw from the view every round, without a theorem', "optimism"
+        '"optimism", or "thompson": a draw from the view every round, without a theorem (the default where the width '
+        "is noise-aware and actions are vectors)",
+        None,
     )
     ratio: float | None = option(
         "geometric: each release time is this multiple of the last (default: 1.01; 1.05 with a window)", None
@@ -190,18 +201,15 @@ class JointLinUCB(Policy):
             positive("noise_level", self.noise_level)
         if self.failure is not None:
             probability("failure", self.failure)
-        if self.width is None:
-            object.__setattr__(self, "width", "theory" if self.arms is None else "noise-aware")
-        width_word(self.width)
         if self.person_rounds is not None:
             whole("person_rounds", self.person_rounds)
         flag("strict", self.strict)
         one_of("noise", self.noise, NOISES)
         object.__setattr__(self, "prior", check_prior(self.prior, self.dim))
         object.__setattr__(self, "releases", releases.as_option(self.releases or self._usual_releases()))
-        object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
         unfold(self, "releases", _RELEASES)
         unfold(self, "calibration", _CALIBRATIONS)
+        self._settle_width()
         self.released.check(self)
         self.calibrated_by.check(self)
         if self.arms is not None:
@@ -227,6 +235,7 @@ class JointLinUCB(Policy):
             ),
             cls(**every, releases="tree", horizon=1000),
             cls(dim=dim, epsilon=0.2, delta=1e-9, releases="tree", horizon=4096, exploration="thompson", shift=3.0),
+            cls(**every, width="theory"),
             cls(**every, releases="toeplitz", horizon=1000, person_rounds=3),
             cls(dim=dim, epsilon=10.0, delta=0.1, window=6, ratio=1.3, person_rounds=4, one_row_per_segment=True),
             cls(dim=dim, epsilon=10.0, delta=0.1, prior=prior, person_rounds=2),
@@ -431,7 +440,11 @@ class JointLinUCB(Policy):
         if self.arms is None:
             rooms: dict[str, Any] = {
                 "vault": lambda: linear_vault(sums.copy(), memory_rows),
-                "view": lambda: empty_view(self.dim) if prior is None else first_view(self.dim, params.estimate, known),
+                "view": lambda: (
+                    empty_view(self.dim)
+                    if prior is None
+                    else first_view(self.dim, self._of_public(params.estimate), known)
+                ),
                 "report_size": self.dim + REPORTED,
             }
         else:
@@ -482,8 +495,25 @@ class JointLinUCB(Policy):
 
     def _usual_releases(self) -> str:
         # Discounted sums forget actions that are no longer taken; contexts that change keep every arm in use.
-        plain = self.arms is None or self.width != "noise-aware" or self.window is not None
+        plain = self.arms is None or self.width not in (None, "noise-aware") or self.window is not None
         return "geometric" if plain else "discounted"
+
+    def _settle_width(self) -> None:
+        """The width, and the rule that goes with it: docs/decisions/0029-widths.md."""
+        if self.width is None:
+            object.__setattr__(self, "width", self.released.usual_width)
+        width_word(self.width)
+        refuse_of_theory(self.width, shift=self.shift, failure=self.failure)
+        if self.exploration is None:
+            drawn = self.width == "noise-aware" and self.arms is None
+            object.__setattr__(self, "exploration", "thompson" if drawn else "optimism")
+        object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
+
+    def _of_public(self, estimate: Any) -> Any:
+        """The estimate from public rows alone, which have no noise: a proved width allows for it all the same."""
+        if isinstance(estimate, NoiseAware):
+            return estimate._replace(ridge=np.array([float(self.ridge)]), parameter_variance=np.zeros(1))
+        return estimate
 
     def known_sums(self) -> Floats:
         """Packed sums of the prior's public rows; zeros without one."""
@@ -557,7 +587,7 @@ class JointLinUCB(Policy):
                 noise_level=self.reward_noise_level,
                 norm=self.parameter_norm,
                 scale=self.reward_scale,
-                reach=REACH,
+                reach=REACH_OF_A_DRAW if self.exploration == "thompson" else REACH,
             )
         views, failure = counter.views, self.failure_probability / self.blocks
         shared = counter.one_martingale

@@ -30,7 +30,14 @@ from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, first_view
 from tacit.explorations import Optimism
 from tacit.policies import by_arm
-from tacit.policies._options import REACH_WITHOUT_NOISE, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies._options import (
+    REACH_WITHOUT_NOISE,
+    check_prior,
+    failure_or_default,
+    refuse_of_theory,
+    width_multiplier,
+    width_word,
+)
 from tacit.policies.linear import REPORTED, Bounds, Linear, count_row, linear_vault, no_bounds
 from tacit.preparation import Preparation, Steps
 from tacit.privacy.guarantee import Guarantee
@@ -66,7 +73,7 @@ class LinUCB(Policy):
     horizon: int | None = option("number of rounds, if known: sets the default failure probability to 1/horizon", None)
     failure: float | None = option("failure probability alpha of the confidence sets", None)
     width: float | str | None = option(
-        '"theory", "noise-aware" (no theorem; the default with arms), or a number that multiplies the theory\'s', None
+        '"noise-aware" (no theorem; the default), "theory" (proved), or a number that multiplies the theory\'s', None
     )
     prior: Prior | None = option("sums of public rows to start from", None)
 
@@ -81,8 +88,9 @@ class LinUCB(Policy):
         if self.failure is not None:
             probability("failure", self.failure)
         if self.width is None:
-            object.__setattr__(self, "width", "theory" if self.arms is None else "noise-aware")
+            object.__setattr__(self, "width", "noise-aware")
         width_word(self.width)
+        refuse_of_theory(self.width, failure=self.failure)
         self._settle_arms()
 
     def _settle_arms(self) -> None:
@@ -109,7 +117,7 @@ class LinUCB(Policy):
         return (
             cls(dim=dim),
             cls(dim=dim, ridge=0.5, width=0.3),
-            cls(dim=dim, width="noise-aware"),
+            cls(dim=dim, width="theory"),
             cls(dim=dim, arms=3),
             cls(dim=dim, arms=3, preparation="none", width="theory"),
         )
