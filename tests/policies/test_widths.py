@@ -22,6 +22,7 @@ PROMISE = {"dim": 5, "epsilon": 1.0, "delta": 0.1}
         ({"releases": "toeplitz", "horizon": 100}, "theory", "optimism"),
         ({"releases": "tree", "horizon": 100, "calibration": "published"}, "theory", "optimism"),
         ({"width": "theory"}, "theory", "optimism"),
+        ({"width": "split"}, "split", "optimism"),
         ({"width": 0.3}, 0.3, "optimism"),
     ],
 )
@@ -32,13 +33,13 @@ def test_a_release_every_round_keeps_its_theorem_and_all_else_knows_the_noise(op
     assert ("no theorem on regret; privacy is unaffected" in said) == (width == "noise-aware")
 
 
-def test_options_of_a_confidence_set_are_refused_where_there_is_none():
-    for option, value in (("shift", 4.0), ("failure", 0.01)):
-        with pytest.raises(BadInput, match=f'Expected {option} with width="theory" only, got {option}={value!r}'):
-            tacit.JointLinUCB(**PROMISE, **{option: value})
-        assert tacit.JointLinUCB(**PROMISE, width="theory", **{option: value}).width == "theory"
-    with pytest.raises(BadInput, match="Expected failure with"):
-        tacit.LinUCB(dim=2, failure=0.01)
+def test_what_a_width_has_no_use_for_is_refused():
+    with pytest.raises(BadInput, match=r"Expected shift with a proved width only, got shift=4\.0"):
+        tacit.JointLinUCB(**PROMISE, shift=4.0)
+    for width in ("theory", "split"):
+        assert tacit.JointLinUCB(**PROMISE, width=width, shift=4.0).shift_factor == 4.0
+    with pytest.raises(BadInput, match="the paper has a width of its own"):
+        tacit.JointLinUCB(**PROMISE, width="noise-aware", releases="tree", horizon=100, calibration="published")
 
 
 def test_the_promise_does_not_depend_on_the_width():
@@ -65,8 +66,8 @@ def test_public_rows_are_fitted_without_a_ridge_for_noise_that_they_do_not_have(
     ("world", "most"), [(Sphere(dim=5, gap=0.1), 0.8), (FixedArms(dim=5, gap=0.1), 0.25)], ids=["sphere", "fixed-arms"]
 )
 def test_it_has_far_less_regret_than_the_proved_width(world, most):
-    """Ten runs of each in the same worlds. The ratio of means is 0.65 and 0.1 at this length; each mean is known to 15 %,
-    so that a right build fails once in 10⁴ seeds, and the seeds are fixed."""
+    """Ten runs of each in the same worlds. The ratio of means is 0.65 and 0.1 at this length; each mean is known to
+    15 %, so that a right build fails once in 10⁴ seeds, and the seeds are fixed."""
     aware, proved = (
         tacit.simulate(tacit.JointLinUCB(**PROMISE, width=width), world, rounds=50_000, trials=10, seed=7).regret_mean
         for width in ("noise-aware", "theory")

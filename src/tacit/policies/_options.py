@@ -26,26 +26,16 @@ def failure_or_default(failure: float | None, horizon: int | None) -> float:
 
 
 def width_multiplier(width: object) -> float:
-    """1 for "theory", else the number that multiplies the proved width."""
-    if width == "theory":
+    """1 for a proved width, else the number that multiplies it."""
+    if width in ("theory", "split"):
         return 1.0
     return positive("width", width, hint='Use "theory" for the proved width.')
 
 
-def width_word(width: object) -> None:
-    """Refuse what is no width."""
-    if width not in ("noise-aware", "theory"):
+def width_word(width: object, *others: str) -> None:
+    """Refuse what is no width: neither a word nor a multiple of the proved one."""
+    if width not in ("noise-aware", "theory", *others):
         positive("width", width, hint='Use "theory" for the proved width, or "noise-aware".')
-
-
-def refuse_of_theory(width: object, **given: object) -> None:
-    """Refuse options of a confidence set where there is none."""
-    for name, value in given.items():
-        if width == "noise-aware" and value is not None:
-            raise BadInput(
-                f'Expected {name} with width="theory" only, got {name}={value!r} with width="noise-aware", which has '
-                "no confidence set."
-            )
 
 
 def check_interval(low: object, high: object) -> None:

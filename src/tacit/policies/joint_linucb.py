@@ -54,6 +54,7 @@ from tacit.estimators.by_arm import empty_arms_view
 from tacit.estimators.noise_aware import NoiseAware, noise_aware
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
+from tacit.estimators.split import WIDTHS, Split
 from tacit.mechanisms.binary import levels
 from tacit.noise import Law
 from tacit.policies import by_arm
@@ -63,7 +64,6 @@ from tacit.policies._options import (
     check_interval,
     check_prior,
     failure_or_default,
-    refuse_of_theory,
     width_multiplier,
     width_word,
 )
@@ -91,6 +91,8 @@ _CALIBRATIONS = (Exact, Published)
 _MOST_DEGREES = 2.0**53
 #: κ: of the ridge τ√p that noise-aware estimates have.
 RIDGE = 1.0
+#: c of the split width: docs/decisions/0029-widths.md.
+SHIFT_OF_SPLIT = 2.0
 
 
 class RegulariserBounds(NamedTuple):
@@ -160,14 +162,14 @@ class JointLinUCB(Policy):
     noise_level: float | None = option(
         "sub-Gaussian level of the reward noise, sigma (default: half the interval of rewards)", None
     )
-    failure: float | None = option("failure probability alpha (default: 1/horizon, or 0.001)", None)
+    failure: float | None = option("failure probability alpha of a proved width (default: 1/horizon, or 0.001)", None)
     width: float | str | None = option(
         '"noise-aware" (no theorem, and far less regret; the default unless there is a release every round), "theory" '
-        "(proved), or a number that multiplies the theory's",
+        '(proved), "split" (proved, never wider, and for few fixed actions), or a number that multiplies the theory\'s',
         None,
     )
     shift: float | None = option(
-        "exact: regulariser c > 1 in units of the noise bound (default: 3 geometric, 2 every round)", None
+        "regulariser c > 1 of a proved width in units of the noise bound (default: 3 geometric, else 2)", None
     )
     rho_min: float | None = option("published: least eigenvalue the shift leaves (default: the paper's)", None)
     ridge: float = option("smallest regulariser: what remains as epsilon grows", 1.0)
@@ -236,6 +238,7 @@ class JointLinUCB(Policy):
             cls(**every, releases="tree", horizon=1000),
             cls(dim=dim, epsilon=0.2, delta=1e-9, releases="tree", horizon=4096, exploration="thompson", shift=3.0),
             cls(**every, width="theory"),
+            cls(**every, width="split"),
             cls(**every, releases="toeplitz", horizon=1000, person_rounds=3),
             cls(dim=dim, epsilon=10.0, delta=0.1, window=6, ratio=1.3, person_rounds=4, one_row_per_segment=True),
             cls(dim=dim, epsilon=10.0, delta=0.1, prior=prior, person_rounds=2),
@@ -304,8 +307,10 @@ class JointLinUCB(Policy):
 
     @property
     def shift_factor(self) -> float:
-        """c: as given, else the schedule's default."""
-        return self.counter().shift if self.shift is None else self.shift
+        """c: as given, else the schedule's default, or that of the split width."""
+        if self.shift is not None:
+            return self.shift
+        return SHIFT_OF_SPLIT if self.width == "split" else self.counter().shift
 
     @property
     def reward_middle(self) -> float:
@@ -437,13 +442,14 @@ class JointLinUCB(Policy):
             event, trust=Trust.JOINT, protects=Protects.EVERYTHING, unit=self.unit, delta=self.delta
         )
         one, *others = scales.items()
+        widths = WIDTHS if self.width == "split" else 1
         if self.arms is None:
             rooms: dict[str, Any] = {
                 "vault": lambda: linear_vault(sums.copy(), memory_rows),
                 "view": lambda: (
-                    empty_view(self.dim)
+                    empty_view(self.dim, widths)
                     if prior is None
-                    else first_view(self.dim, self._of_public(params.estimate), known)
+                    else first_view(self.dim, self._of_public(params.estimate), known, widths)
                 ),
                 "report_size": self.dim + REPORTED,
             }
@@ -502,12 +508,26 @@ class JointLinUCB(Policy):
         """The width, and the rule that goes with it: docs/decisions/0029-widths.md."""
         if self.width is None:
             object.__setattr__(self, "width", self.released.usual_width)
-        width_word(self.width)
-        refuse_of_theory(self.width, shift=self.shift, failure=self.failure)
+        width_word(self.width, "split")
+        if self.width == "noise-aware" and self.shift is not None:
+            raise BadInput(
+                f'Expected shift with a proved width only, got shift={self.shift!r} with width="noise-aware", whose '
+                'ridge is its own. Leave it out, or give width="theory".'
+            )
         if self.exploration is None:
             drawn = self.width == "noise-aware" and self.arms is None
             object.__setattr__(self, "exploration", "thompson" if drawn else "optimism")
         object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
+        if self.calibration == "published" and self.width in ("noise-aware", "split"):
+            raise BadInput(
+                'Expected width="theory", or a number that multiplies it, with calibration="published", got '
+                f"width={self.width!r}: the paper has a width of its own."
+            )
+        if self.width == "split" and (self.arms is not None or self.exploration != "optimism"):
+            raise BadInput(
+                'Expected no arms and exploration="optimism" with width="split", got otherwise: it is proved for the '
+                'best that a vector may be. Use width="theory".'
+            )
 
     def _of_public(self, estimate: Any) -> Any:
         """The estimate from public rows alone, which have no noise: a proved width allows for it all the same."""
@@ -530,6 +550,8 @@ class JointLinUCB(Policy):
 
     def _exploration(self, law: Law | None) -> Any:
         """The rule for a source whose normal numbers are of this law, or standard."""
+        if self.width == "split":
+            return explorations.SplitOptimism()
         edge = 1.0 if self.width == "noise-aware" else math.sqrt(self.block)
         return explorations.with_deviation(self.explorer(), self.block, 1.0 if law is None else law.deviation, edge)
 
@@ -593,13 +615,17 @@ class JointLinUCB(Policy):
         shared = counter.one_martingale
         alpha: Any = failure if shared else 6 * failure / (math.pi**2 * np.arange(1.0, views + 1) ** 2)
         bound, low, high, gamma = self._regulariser(spread, (views if shared else 1) / alpha)
-        return self._confidence(
+        proved = self._confidence(
             failure=alpha,
             floor=low.min() if shared else low,
             regulariser=self.shift_factor * bound,
             repair=bound,
             bias=self.parameter_norm * np.sqrt(high) + gamma,
         )
+        if self.width != "split":
+            return proved
+        norm = self.parameter_norm
+        return Split(proved, np.stack([gamma, gamma * np.sqrt(low), norm * np.sqrt(high), norm * high], axis=1))
 
     def _regulariser(self, spread: Floats, share: Any) -> tuple[Floats, Floats, Floats, Floats]:
         """Υ_k, ρ_min, ρ_max and γ_k; `share` is R/α."""
@@ -862,7 +888,7 @@ def _notes(config: JointLinUCB, guarantee: Guarantee) -> tuple[str, ...]:
         said.append("Thompson exploration costs no privacy and has no regret theorem here.")
     if config.width == "noise-aware":
         said.append("Noise-aware width: no theorem on regret; privacy is unaffected.")
-    elif config.width != "theory":
+    elif config.width not in ("theory", "split"):
         said.append(f"Width multiplied by {config.width:g}: no guarantee on the confidence set; privacy is unaffected.")
     if config.noise_level is not None and config.noise_level < config.reward_reach:
         said.append("noise_level below half the interval of rewards is the user's claim; only the width depends on it.")

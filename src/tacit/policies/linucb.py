@@ -30,14 +30,7 @@ from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, first_view
 from tacit.explorations import Optimism
 from tacit.policies import by_arm
-from tacit.policies._options import (
-    REACH_WITHOUT_NOISE,
-    check_prior,
-    failure_or_default,
-    refuse_of_theory,
-    width_multiplier,
-    width_word,
-)
+from tacit.policies._options import REACH_WITHOUT_NOISE, check_prior, failure_or_default, width_multiplier, width_word
 from tacit.policies.linear import REPORTED, Bounds, Linear, count_row, linear_vault, no_bounds
 from tacit.preparation import Preparation, Steps
 from tacit.privacy.guarantee import Guarantee
@@ -71,7 +64,7 @@ class LinUCB(Policy):
     parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
     ridge: float = option("regulariser added to the Gram matrix", 1.0)
     horizon: int | None = option("number of rounds, if known: sets the default failure probability to 1/horizon", None)
-    failure: float | None = option("failure probability alpha of the confidence sets", None)
+    failure: float | None = option("failure probability alpha of a proved width", None)
     width: float | str | None = option(
         '"noise-aware" (no theorem; the default), "theory" (proved), or a number that multiplies the theory\'s', None
     )
@@ -90,7 +83,6 @@ class LinUCB(Policy):
         if self.width is None:
             object.__setattr__(self, "width", "noise-aware")
         width_word(self.width)
-        refuse_of_theory(self.width, failure=self.failure)
         self._settle_arms()
 
     def _settle_arms(self) -> None:
