@@ -39,8 +39,7 @@ SAME = [
         },
     ),
     ({"exploration": Optimism()}, {"exploration": "optimism"}),
-    ({"exploration": Optimism(), "width": "theory"}, {"width": "theory"}),
-    ({"exploration": Thompson()}, {}),
+    ({"exploration": Thompson()}, {"exploration": "thompson"}),
 ]
 
 

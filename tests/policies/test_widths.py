@@ -28,9 +28,20 @@ PROMISE = {"dim": 5, "epsilon": 1.0, "delta": 0.1}
 )
 def test_a_release_every_round_keeps_its_theorem_and_all_else_knows_the_noise(options, width, exploration):
     config = tacit.JointLinUCB(**PROMISE, **options)
-    assert (config.width, config.exploration) == (width, exploration)
+    assert (config.width, config.explores) == (width, exploration)
     said = " ".join(config.card().notes)
     assert ("no theorem on regret; privacy is unaffected" in said) == (width == "noise-aware")
+
+
+def test_a_width_that_knows_the_noise_releases_less_often_and_plans_for_no_view_that_nobody_sees():
+    aware, proved, told = (
+        tacit.JointLinUCB(**PROMISE, **options).released for options in ({}, {"width": "theory"}, {"ratio": 1.02})
+    )
+    assert [float(one.release_ratio) for one in (aware, proved, told)] == [1.1, 1.01, 1.02]
+    assert float(tacit.JointLinUCB(**PROMISE, window=5).released.release_ratio) == 1.05
+    views = tacit.JointLinUCB(**PROMISE).counter().views
+    assert 1.1**views > 2**60 / 5
+    assert views < 500
 
 
 def test_what_a_width_has_no_use_for_is_refused():
@@ -43,7 +54,9 @@ def test_what_a_width_has_no_use_for_is_refused():
 
 
 def test_the_promise_does_not_depend_on_the_width():
-    aware, proved = (tacit.JointLinUCB(**PROMISE, width=width).plan() for width in ("noise-aware", "theory"))
+    aware, proved = (
+        tacit.JointLinUCB(**PROMISE, ratio=1.05, views=300, width=width).plan() for width in ("noise-aware", "theory")
+    )
     assert aware.event == proved.event
     assert aware.guarantee == proved.guarantee
     assert aware.noise_scale == proved.noise_scale

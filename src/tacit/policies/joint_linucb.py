@@ -91,6 +91,8 @@ _CALIBRATIONS = (Exact, Published)
 _MOST_DEGREES = 2.0**53
 #: κ: of the ridge τ√p that noise-aware estimates have.
 RIDGE = 1.0
+#: Of release times, where the width is noise-aware and no window forgets.
+RATIO = 1.1
 #: c of the split width: docs/decisions/0029-widths.md.
 SHIFT_OF_SPLIT = 2.0
 
@@ -179,7 +181,9 @@ class JointLinUCB(Policy):
         None,
     )
     ratio: float | None = option(
-        "geometric: each release time is this multiple of the last (default: 1.01; 1.05 with a window)", None
+        "geometric: each release time is this multiple of the last (default: 1.1, or 1.05 with a window; 1.01 for "
+        "other widths than noise-aware)",
+        None,
     )
     views: int | None = option("geometric: how many views can ever be released (default: enough for the horizon)", None)
     window: int | None = option("geometric: learn from the last so many segments only, for drifting worlds", None)
@@ -262,7 +266,16 @@ class JointLinUCB(Policy):
     # What was asked for -----------------------------------------------------------------------------------------
 
     def options(self) -> dict[str, Any]:
-        return {**super().options(), "exploration": explorations.as_dict(self.exploration)}
+        told = self.exploration
+        return {**super().options(), "exploration": None if told is None else explorations.as_dict(told)}
+
+    @property
+    def explores(self) -> Any:
+        """How an arm is picked: as told, else a draw where the width is noise-aware and actions are vectors, where one
+        list of them for all rounds would hold an optimist for a whole segment; else optimism."""
+        if self.exploration is not None:
+            return self.exploration
+        return "thompson" if self.width == "noise-aware" and self.arms is None else "optimism"
 
     @cached_property
     def released(self) -> Releases:
@@ -270,6 +283,8 @@ class JointLinUCB(Policy):
         if isinstance(self.releases, Releases):
             return self.releases
         found: Releases = fold(self, "releases", _RELEASES)
+        if isinstance(found, Geometric) and found.ratio is found.window is None and self.width == "noise-aware":
+            return replace(found, ratio=RATIO)
         return found
 
     @cached_property
@@ -507,23 +522,23 @@ class JointLinUCB(Policy):
     def _settle_width(self) -> None:
         """The width, and the rule that goes with it: docs/decisions/0029-widths.md."""
         if self.width is None:
-            object.__setattr__(self, "width", self.released.usual_width)
+            # A release every round is chosen for the sake of a theorem; of a value of one's own nothing is known.
+            known = self.releases in ("discounted", "geometric")
+            object.__setattr__(self, "width", "noise-aware" if known else "theory")
         width_word(self.width, "split")
         if self.width == "noise-aware" and self.shift is not None:
             raise BadInput(
                 f'Expected shift with a proved width only, got shift={self.shift!r} with width="noise-aware", whose '
                 'ridge is its own. Leave it out, or give width="theory".'
             )
-        if self.exploration is None:
-            drawn = self.width == "noise-aware" and self.arms is None
-            object.__setattr__(self, "exploration", "thompson" if drawn else "optimism")
-        object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
+        if self.exploration is not None:
+            object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
         if self.calibration == "published" and self.width in ("noise-aware", "split"):
             raise BadInput(
                 'Expected width="theory", or a number that multiplies it, with calibration="published", got '
                 f"width={self.width!r}: the paper has a width of its own."
             )
-        if self.width == "split" and (self.arms is not None or self.exploration != "optimism"):
+        if self.width == "split" and (self.arms is not None or self.exploration not in (None, "optimism")):
             raise BadInput(
                 'Expected no arms and exploration="optimism" with width="split", got otherwise: it is proved for the '
                 'best that a vector may be. Use width="theory".'
@@ -546,7 +561,7 @@ class JointLinUCB(Policy):
 
     def explorer(self) -> Any:
         """How an arm is picked: a rule of `tacit.explorations`. A subclass may have one of its own."""
-        return explorations.rule_of(self.exploration)
+        return explorations.rule_of(self.explores)
 
     def _exploration(self, law: Law | None) -> Any:
         """The rule for a source whose normal numbers are of this law, or standard."""
@@ -609,7 +624,7 @@ class JointLinUCB(Policy):
                 noise_level=self.reward_noise_level,
                 norm=self.parameter_norm,
                 scale=self.reward_scale,
-                reach=REACH_OF_A_DRAW if self.exploration == "thompson" else REACH,
+                reach=REACH_OF_A_DRAW if self.explores == "thompson" else REACH,
             )
         views, failure = counter.views, self.failure_probability / self.blocks
         shared = counter.one_martingale
@@ -884,7 +899,7 @@ def _notes(config: JointLinUCB, guarantee: Guarantee) -> tuple[str, ...]:
             f"Warm start from {config.prior.rows:,} rows declared public: they cost nothing and are not protected. The "
             "width stays proved only if they follow the same parameter and level of noise."
         )
-    if config.exploration == "thompson":
+    if config.explores == "thompson":
         said.append("Thompson exploration costs no privacy and has no regret theorem here.")
     if config.width == "noise-aware":
         said.append("Noise-aware width: no theorem on regret; privacy is unaffected.")

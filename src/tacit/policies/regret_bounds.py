@@ -97,7 +97,7 @@ class _Terms(NamedTuple):
 
 def _terms(config: JointLinUCB, rounds: ArrayLike) -> _Terms:
     n = _rounds(config, rounds)
-    if config.width not in ("theory", "split") or config.exploration != "optimism" or config.prior is not None:
+    if config.width not in ("theory", "split") or config.explores != "optimism" or config.prior is not None:
         raise BadInput(
             "Expected the proved width, optimism and no prior, got otherwise: the regret theorems are proved for "
             'width="theory" or "split", exploration="optimism", prior=None.'
