@@ -27,7 +27,7 @@ def policies(rounds: int, **options: Any) -> dict[str, Policy]:
     """Everything that is timed, at the bounds of `bias`."""
     common: dict[str, Any] = {"dim": DIM, "epsilon": 10.0, "delta": 0.1, **Bias().bounds, **options}
     return {
-        "linucb": LinUCB(dim=DIM, noise_level=0.5, horizon=rounds),
+        "linucb": LinUCB(dim=DIM, noise_level=0.5, horizon=rounds, width="theory"),
         "online-confidence": OnlineConfidence(dim=DIM, noise_level=0.5, horizon=rounds),
         "online-linucb, OGD": OnlineLinUCB(**common, horizon=rounds),
         "online-linucb, Maler": OnlineLinUCB(**common, horizon=rounds, learner="maler"),

@@ -45,7 +45,7 @@ def published(**promise: Any) -> dict[str, tacit.Policy]:
     plain = {**promise, "noise_level": 0.5}
     shuffled: dict[str, Any] = {**plain, "protocol": "amplification"}
     return {
-        "linucb": tacit.LinUCB(dim=5, noise_level=0.5, horizon=ROUNDS),
+        "linucb": tacit.LinUCB(dim=5, noise_level=0.5, horizon=ROUNDS, width="theory"),
         "local": tacit.LocalLinUCB(**declared),
         "local, no bounds declared": tacit.LocalLinUCB(**promise),
         "local, theory": tacit.LocalLinUCB(**declared, width="theory"),

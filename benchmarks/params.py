@@ -72,6 +72,6 @@ def measure(quick: bool) -> Report:
 
 def time_of_a_round(more: int, rounds: int) -> float:
     """µs per round of one simulated trial, compilation not counted."""
-    config = Padded(dim=DIM, epsilon=EPSILON, delta=DELTA, horizon=max(rounds, 2), more=more)
+    config = Padded(dim=DIM, epsilon=EPSILON, delta=DELTA, horizon=max(rounds, 2), width="theory", more=more)
     world = Sphere(dim=DIM, arms=ARMS, gap=GAP)
     return simulate(config, world, rounds=rounds, seed=1, threads=1, progress=False).seconds / rounds * 1e6

@@ -17,5 +17,5 @@ RANK_ONE = "linucb, rank-one NumPy"
 def policy(name: str, horizon: int, dim: int = DIM, epsilon: float = EPSILON) -> Policy:
     """One of `POLICIES`, or `RANK_ONE`, for this many rounds."""
     if name in ("linucb", RANK_ONE):
-        return LinUCB(dim=dim, horizon=horizon)
-    return JointLinUCB(dim=dim, epsilon=epsilon, delta=DELTA, releases=name, horizon=horizon)
+        return LinUCB(dim=dim, horizon=horizon, width="theory")
+    return JointLinUCB(dim=dim, epsilon=epsilon, delta=DELTA, releases=name, horizon=horizon, width="theory")

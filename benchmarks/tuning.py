@@ -2,11 +2,13 @@
 
     python -m benchmarks.tuning defaults --rounds 1000000 --trials 20 --json tuning.json
     python -m benchmarks.tuning widths --rounds 1000000 --trials 20
+    python -m benchmarks.tuning aware --rounds 1000000 --trials 20
     python -m benchmarks.tuning windows --rounds 200000 --trials 20
 
 Every run uses seeds from 10⁶ up; results that are reported elsewhere use seeds below. α = 1/n throughout; `defaults`
-compares at the theorem's width, `widths` below it, where no theorem holds; `windows` adds a world that changes halfway.
-They take about half an hour, ten minutes and five minutes on two cores; `--rounds 100000` gives a rough picture.
+compares at the theorem's width, `widths` below it, where no theorem holds, and `aware` at the widths that know the
+noise and at the split one; `windows` adds a world that changes halfway.
+They take about half an hour, ten, five and five minutes on two cores; `--rounds 100000` gives a rough picture.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ FIRST_SEED = 10**6
 #: (ratio, views): each schedule lasts for at least 10¹⁰ rounds.
 SCHEDULES = ((1.01, 2048), (1.02, 1024), (1.05, 512), (1.2, 128))
 SHIFTS = (2.0, 3.0, 4.0, 6.0)
+SPLIT_SHIFTS = (1.3, 2.0, 3.0)
 DELTAS = (0.1, 1e-6)
 
 
@@ -47,9 +50,22 @@ def narrower(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
     return found
 
 
+def aware(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
+    """The noise-aware width: optimism and draws, and how often sums are released; and the split width by its shift."""
+    promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds}
+    found: list[tuple[str, tacit.Policy]] = [("non-private", tacit.LinUCB(dim=5))]
+    for exploration in ("thompson", "optimism"):
+        for ratio in (1.01, 1.05, 1.1):
+            config = tacit.JointLinUCB(**promise, exploration=exploration, ratio=ratio)
+            found.append((f"{exploration}, r = {ratio:g}", config))
+    for shift in SPLIT_SHIFTS:
+        found.append((f"split, c = {shift:g}", tacit.JointLinUCB(**promise, width="split", shift=shift)))
+    return found
+
+
 def windowed(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
     """Windows from a third to all of the rounds so far, next to no window at all."""
-    promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds}
+    promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds, "width": "theory"}
     found: list[tuple[str, tacit.Policy]] = [("geometric, no window", tacit.JointLinUCB(**promise))]
     for ratio, window in WINDOWS:
         for shift in (2.0, 3.0, 6.0):
@@ -61,8 +77,8 @@ def windowed(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
 
 def candidates(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
     """Everything that is compared at one δ and the proved width."""
-    promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds}
-    found: list[tuple[str, tacit.Policy]] = [("non-private", tacit.LinUCB(dim=5, horizon=rounds))]
+    promise: dict[str, Any] = {"dim": 5, "epsilon": 1.0, "delta": delta, "horizon": rounds, "width": "theory"}
+    found: list[tuple[str, tacit.Policy]] = [("non-private", tacit.LinUCB(dim=5, horizon=rounds, width="theory"))]
     for shift in SHIFTS:
         config = tacit.JointLinUCB(**promise, releases="tree", shift=shift)
         found.append((f"tree, c = {shift:g}", config))
@@ -77,7 +93,7 @@ def candidates(rounds: int, delta: float) -> list[tuple[str, tacit.Policy]]:
     return found
 
 
-PARTS = {"defaults": candidates, "widths": narrower, "windows": windowed}
+PARTS = {"defaults": candidates, "widths": narrower, "aware": aware, "windows": windowed}
 
 
 def main() -> None:

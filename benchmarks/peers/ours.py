@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.peers.player import Contestant, Player
 from benchmarks.peers.worlds import WORLDS, Recording
 from tacit import JointLinUCB, Learner, LinUCB, Policy
+from tacit.core.arms import ArmsLearner
 
-#: What the settings of that row are called.
-FIXED = "width 1"
-#: So small a noise level leaves of the proved width only its constant, S·√ridge: the fixed width of the textbooks.
-_NO_NOISE = 1e-12
+#: What the settings of the first row are called.
+DEFAULT = "noise-aware (default)"
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,22 @@ class Ours:
 
 
 def configs(world: str) -> list[Ours]:
-    """What of tacit takes part in a world. The first is what all rows are measured by."""
-    dim = WORLDS[world].features
+    """What of tacit takes part in a world. The first is what all rows are measured by, the last is private."""
+    dim, shape = WORLDS[world].features, WORLDS[world].context_shape
+    found = [
+        Ours("LinUCB", DEFAULT, "what the peers' LinUCB computes at α = 1", LinUCB(dim=dim)),
+        Ours("LinUCB", "width of the theorem", "proved, and wide", LinUCB(dim=dim, width="theory")),
+    ]
+    promise: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+    said = "private: the regret holds the price of it"
+    if shape is None:
+        return [*found, Ours("JointLinUCB", "ε = 1, δ = 1e-6", said, JointLinUCB(dim=dim, **promise))]
+    arms, width = shape
+    own = LinUCB(arms=arms, dim=width, preparation="none")
     return [
-        Ours("LinUCB", "width of the theorem (default)", "what the others are measured by", LinUCB(dim=dim)),
-        Ours(
-            "LinUCB",
-            FIXED,
-            "what the peers' LinUCB computes at α = 1",
-            LinUCB(dim=dim, noise_level=_NO_NOISE, parameter_norm=1.0),
-        ),
-        Ours(
-            "JointLinUCB",
-            "ε = 1, δ = 1e-6",
-            "private: the regret holds the price of it",
-            JointLinUCB(dim=dim, epsilon=1.0, delta=1e-6),
-        ),
+        *found,
+        Ours("LinUCB", f"arms = {arms}, contexts as they are", "same model, as the peers have it", own),
+        Ours("JointLinUCB", f"arms = {arms}, ε = 1, δ = 1e-6", said, JointLinUCB(arms=arms, dim=width, **promise)),
     ]
 
 
@@ -55,7 +55,7 @@ def contestants(world: str) -> list[Contestant]:
             private.policy,
             f"{private.settings}, noise of the operating system",
             "private, as a service runs it: another regret in every run",
-            lambda recording: LearnerPlayer(private.config.start(), recording),
+            lambda recording: player_of(private.config.start(), recording),
         )
     )
     return rows
@@ -74,5 +74,23 @@ class LearnerPlayer:
         self._learner.learn(self._actions[now, arm], reward)
 
 
+class ArmsPlayer:
+    """The same with a context that all arms share."""
+
+    def __init__(self, learner: ArmsLearner, recording: Recording) -> None:
+        self._learner, self._contexts = learner, recording.contexts
+
+    def choose(self, now: int) -> int:
+        return self._learner.choose(self._contexts[now])
+
+    def learn(self, now: int, arm: int, reward: float) -> None:
+        self._learner.learn(self._contexts[now], arm, reward)
+
+
+def player_of(learner: Any, recording: Recording) -> Player:
+    """Of a learner, whichever its model."""
+    return (ArmsPlayer if isinstance(learner, ArmsLearner) else LearnerPlayer)(learner, recording)
+
+
 def _seeded(config: Policy) -> Callable[[Recording], Player]:
-    return lambda recording: LearnerPlayer(config.start(seed=recording.seed), recording)
+    return lambda recording: player_of(config.start(seed=recording.seed), recording)

@@ -11,7 +11,6 @@ import textwrap
 
 from benchmarks.peers.install import pins
 from benchmarks.peers.measuring import Found, Measured, Row
-from benchmarks.peers.ours import FIXED
 from benchmarks.peers.player import version
 from benchmarks.peers.worlds import ARMS, DIM, GAP, WORLDS
 
@@ -22,10 +21,10 @@ _NOT_COMPARABLE = """\
 
 - **Privacy.** None of the four offers any: each of their choices depends on everybody's exact data. Their rows compare
   with tacit's `LinUCB`, which is not private either. What `JointLinUCB` adds to the regret is what it is for.
-- **Width.** tacit's default is the width of a theorem: it grows with the rounds and holds with the declared
-  probability. MABWiser and contextualbandits have a fixed α without one, which is smaller here and pays less for
-  exploring. "width 1" is tacit with that fixed width: there, and only there, the same formula is computed, and where
-  ties fall the same way the same regret comes out. contextualbandits breaks ties of unseen arms at random.
+- **Width.** Without privacy tacit's default is one spread of the estimate, without a theorem, as that of MABWiser and
+  contextualbandits at α = 1: there the same formula is computed, and where ties fall the same way the same regret comes
+  out. contextualbandits breaks ties of unseen arms at random. The width of the theorem grows with the rounds and holds
+  with the declared probability; it is larger here and pays more for exploring.
 - **river.** Its α and β belong to a prior and to the noise; no option scales the bound, which counts the noise of the
   next reward as well. Its row is at the defaults only.
 - **Vowpal Wabbit.** It takes gradient steps with an adaptive rate instead of solving a regression, learns from costs
@@ -37,8 +36,8 @@ _NOT_COMPARABLE = """\
   model arms that share a context and no parameter. Two of them can be brought to it by a detour, which they were not
   made for and which is in their times: a single arm, whose upper bound is asked for at every action.
 - **The digits' classes** are what those three are made for: they solve one system of 9 features for the class that was
-  taken. tacit is given one vector of 90 features per class and does not know that it consists of blocks; it solves the
-  system of 90. The estimate is the same, the work is not.
+  taken. So does tacit with `arms=10`. In its first rows it is given one vector of 90 features per class and does not
+  know that it consists of blocks; it solves the system of 90. The estimate is the same, the work is not.
 - **Compiled** rows are tacit's simulation, with drawing the world in its time, which the other rows leave out. None of
   the four has a counterpart. A service calls from Python.
 - **Batches.** All are asked and taught round by round. MABWiser and contextualbandits check, copy and dispatch on every
@@ -117,16 +116,15 @@ def _world(found: Found) -> list[str]:
 
 
 def _agreeing(found: Found) -> str:
-    """Who had, trial by trial, the regret of tacit at width 1: two libraries that agree check each other."""
-    fixed = next((row.regrets for row in found.rows if row.contestant.settings == FIXED), [])
-    said = []
-    for row in found.rows:
+    """Who had, trial by trial, the regret of the first row: two libraries that agree check each other."""
+    first, said = found.rows[0], []
+    for row in found.rows[1:]:
         one = row.contestant
-        if one.library != "tacit" and one.policy == "LinUCB" and row.regrets:
-            count = sum(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(fixed, row.regrets, strict=False))
+        if not row.compiled and one.policy == "LinUCB" and row.regrets:
+            count = sum(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(first.regrets, row.regrets, strict=False))
             if count:
                 said.append(f"{one.library} ({one.settings}) in {count}")
-    return f"Of {found.trials} trials, tacit's regret at {FIXED} was also that of {', of '.join(said)}." if said else ""
+    return f"Of {found.trials} trials, the first row's regret was also that of {', of '.join(said)}." if said else ""
 
 
 def _cells(row: Row) -> list[str]:

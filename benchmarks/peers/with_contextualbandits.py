@@ -26,14 +26,14 @@ def contestants(world: str) -> list[Contestant]:
             LIBRARY,
             "LinUCB",
             "α = 1, own intercept, single precision (default)",
-            f"one constant more in the model{detour}; same width as tacit at 1",
+            f"one constant more in the model{detour}; same width as tacit's default",
             start({}),
         ),
         Contestant(
             LIBRARY,
             "LinUCB",
             "α = 1, no intercept, double precision",
-            f"same model{detour}; same width as tacit at 1",
+            f"same model{detour}; same width as tacit's default",
             start(_PLAIN),
         ),
     ]

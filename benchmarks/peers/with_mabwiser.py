@@ -19,7 +19,9 @@ def contestants(world: str) -> list[Contestant]:
     model = "same model" if world == "digits" else "same model, by the detour below"
     return [
         Contestant(LIBRARY, "LinUCB", f"α = {DEFAULT:g} (default)", f"{model}; own width", _start(world, DEFAULT)),
-        Contestant(LIBRARY, "LinUCB", f"α = {COMMON:g}", f"{model}; same width as tacit at 1", _start(world, COMMON)),
+        Contestant(
+            LIBRARY, "LinUCB", f"α = {COMMON:g}", f"{model}; same width as tacit's default", _start(world, COMMON)
+        ),
     ]
 
 

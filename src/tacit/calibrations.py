@@ -25,7 +25,8 @@ class Exact(Choice):
     Parameters: `shift`, the regulariser c > 1 in units of the noise bound (default: the schedule's).
 
     >>> import tacit
-    >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, calibration=tacit.calibrations.Exact(shift=4)).shift_factor
+    >>> wider = tacit.calibrations.Exact(shift=4)
+    >>> tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, width="theory", calibration=wider).shift_factor
     4
     """
 

@@ -78,6 +78,39 @@ def optimistic_arm(exploration: Optimism, view: Any, slate: Slate, noise: Any) -
     return first_best(slate.scores)
 
 
+class SplitOptimism(NamedTuple):
+    """The best an action may be by a width in parts: proof in `estimators.split`. `width="split"` plays it."""
+
+    reach: float = 1.0  # in widths
+
+
+@implements(explore, SplitOptimism)
+@kernel
+def best_by_parts(exploration: SplitOptimism, view: Any, slate: Slate, noise: Any) -> int:
+    """argmax <θ̃, x> + β·‖x‖_{V⁻¹} less what the second entries of the minima save."""
+    dim, solved = view.theta.shape[0], slate.scratch
+    beta, gamma, tail, root, most = view.width[0], view.width[1], view.width[2], view.width[3], view.width[4]
+    linalg.inner_products(view.theta, slate.columns, slate.scores)
+    for k in range(slate.scores.shape[0]):
+        for i in range(dim):
+            solved[i] = 0.0
+        steep = 0.0
+        for row in range(dim):  # x, whitened; and whitened again with the transpose, which makes it V⁻¹x
+            total = 0.0
+            for i in range(row + 1):
+                total += view.whiten[row, i] * slate.columns[i, k]
+            steep += total * total
+            for i in range(row + 1):
+                solved[i] += view.whiten[row, i] * total
+        flat = 0.0
+        for i in range(dim):
+            flat += solved[i] * solved[i]
+        steep, flat = math.sqrt(steep), math.sqrt(flat)
+        saved = max(0.0, gamma * steep - tail * flat) + max(0.0, root * steep - most * flat)
+        slate.scores[k] += exploration.reach * (beta * steep - saved)
+    return first_best(slate.scores)
+
+
 @implements(explore, Thompson)
 @kernel
 def sampled_arm(exploration: Thompson, view: Any, slate: Slate, noise: Any) -> int:

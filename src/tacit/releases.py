@@ -163,9 +163,10 @@ class Geometric(_Segments):
     """At public times that grow geometrically, of all rows alike: no horizon is needed, less noise with one. Not for
     contexts that are chosen adversarially.
 
-    Parameters: `ratio`, each release time is this multiple of the last (default: 1.01; 1.05 with a window); `views`,
-    how many can ever be released; `window`, learn from the last so many segments only, for drifting worlds;
-    `one_row_per_segment`, learn at most one row of a person between two releases; `horizon`, if the end is known.
+    Parameters: `ratio`, each release time is this multiple of the last (default: 1.01; 1.05 with a window; 1.1 if the
+    width is noise-aware and there is none); `views`, how many can ever be released; `window`, learn from the last so
+    many segments only, for drifting worlds; `one_row_per_segment`, learn at most one row of a person between two
+    releases; `horizon`, if the end is known.
 
     >>> import tacit
     >>> config = tacit.JointLinUCB(dim=2, epsilon=1, delta=1e-6, releases=tacit.releases.Geometric(ratio=1.2))
@@ -200,9 +201,11 @@ class Geometric(_Segments):
         views = self.views
         if views is None:  # each of them is paid for, whether it comes or not
             views = 2048
+            times = release_times(before + least, self.release_ratio, views)
             if self.horizon is not None:
-                times = release_times(before + least, self.release_ratio, views)
                 views = max(1, int(np.searchsorted(times, self.horizon, "right")))
+            elif self.window is None:
+                views = len(times)  # later than that nobody is served
         if self.window is None:
             return GeometricCounter(self.release_ratio, views)
         return WindowCounter(self.release_ratio, views, self.window)

@@ -31,7 +31,7 @@ def test_the_two_rows_are_orthogonal_and_as_long_as_rows_may_be(options: dict[st
 
 @pytest.mark.parametrize("schedule", [{}, {"window": 2}, {"person_rounds": 2}])
 def test_a_run_that_begins_late_shows_what_a_whole_one_does(schedule: dict[str, int]) -> None:
-    config = tacit.JointLinUCB(dim=2, epsilon=1.0, delta=1e-5, views=4, **schedule)
+    config = tacit.JointLinUCB(dim=2, epsilon=1.0, delta=1e-5, views=4, width="theory", **schedule)
     whole, late = (joint.attacks(config, late=late)[0].sampler for late in (False, True))
     assert len(late.scripts[0].rewards) < len(whole.scripts[0].rewards) / 5
     for world in (0, 1):

@@ -63,7 +63,7 @@ def test_the_coarse_schedule_of_the_worked_example():
 @pytest.mark.parametrize("shift", [None, 2.0, 6.0])
 def test_the_plan_of_the_worked_example(options, scale, bound, first, last, shift):
     """d = 5, unit bounds, ε = 1, δ = 0.1, α = 5e-6: s, Υ_1 and the times, whatever the shift."""
-    config = JointLinUCB(dim=5, epsilon=1.0, delta=0.1, failure=5e-6, shift=shift, **options)
+    config = JointLinUCB(dim=5, epsilon=1.0, delta=0.1, failure=5e-6, shift=shift, width="theory", **options)
     params = config.plan().params
     assert params.counter.scale == pytest.approx(scale, abs=5e-5)
     assert params.estimate.regulariser[0] / config.shift_factor == pytest.approx(bound, abs=5e-4)
@@ -80,7 +80,7 @@ def test_the_times_of_a_plan_depend_on_the_configuration_alone():
 
 @pytest.mark.parametrize("dim", [2, 50])
 def test_the_first_release_waits_for_as_many_rows_as_dimensions_and_for_the_regulariser(dim):
-    config = JointLinUCB(dim=dim, epsilon=1e6, delta=0.1)
+    config = JointLinUCB(dim=dim, epsilon=1e6, delta=0.1, width="theory")
     params = config.plan().params
     bound = params.estimate.regulariser[0] / config.shift_factor
     assert params.schedule.times[0] == max(dim, math.ceil(bound))

@@ -409,7 +409,7 @@ def test_a_live_learner_draws_what_its_plan_says_and_no_two_views_are_alike(kind
 EVERY_ROW = [
     config
     for config in SECURE
-    if getattr(config, "releases", "") in ("tree", "toeplitz") and config.exploration == "optimism"
+    if getattr(config, "releases", "") in ("tree", "toeplitz") and config.explores == "optimism"
 ]
 
 

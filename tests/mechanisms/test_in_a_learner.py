@@ -64,7 +64,7 @@ PUBLISHED = {"releases": "tree", "calibration": "published", "horizon": ROWS, "e
 @pytest.mark.parametrize(
     ("options", "noise_of"),
     [
-        ({"views": 60, "ratio": 1.05}, geometric_noise),
+        ({"views": 60, "ratio": 1.05, "width": "theory"}, geometric_noise),
         ({"releases": "tree", "horizon": ROWS}, tree_noise),
         ({"releases": "toeplitz", "horizon": ROWS}, toeplitz_noise),
         (PUBLISHED, tree_noise),

@@ -15,7 +15,8 @@ from tests.estimators.coverage import covered
 
 
 def promise(**changes):
-    return tacit.JointLinUCB(**{"dim": 5, "epsilon": 1.0, "delta": 0.1, **changes})
+    """With the proved width, which is what is tested here; the usual one is tested in test_widths.py."""
+    return tacit.JointLinUCB(**{"dim": 5, "epsilon": 1.0, "delta": 0.1, "width": "theory", **changes})
 
 
 # Calibration ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ def test_it_is_the_textbook_algorithm():
     """Arm for arm against ten lines of numpy, with actions of different lengths."""
     rng = np.random.default_rng(4)
     dim, ridge, sigma, bound, alpha = 3, 0.7, 0.5, 1.3, 0.01
-    learner = tacit.LinUCB(dim=dim, ridge=ridge, noise_level=sigma, parameter_norm=bound, failure=alpha).start(seed=0)
+    learner = tacit.LinUCB(
+        dim=dim, ridge=ridge, noise_level=sigma, parameter_norm=bound, failure=alpha, width="theory"
+    ).start(seed=0)
     theta = rng.standard_normal(dim)
     gram, vector = ridge * np.eye(dim), np.zeros(dim)
     for _ in range(300):

@@ -26,7 +26,7 @@ SAME = [
         {"releases": Geometric(one_row_per_segment=True, horizon=500), "person_rounds": 4},
         {"one_row_per_segment": True, "horizon": 500, "person_rounds": 4},
     ),
-    ({"calibration": Exact(shift=4.0)}, {"shift": 4.0}),
+    ({"calibration": Exact(shift=4.0), "width": "theory"}, {"shift": 4.0, "width": "theory"}),
     (
         {"releases": Tree(horizon=100), "calibration": Published(noise="wishart", rho_min=3.0), "delta": 0.1},
         {
@@ -38,7 +38,7 @@ SAME = [
             "delta": 0.1,
         },
     ),
-    ({"exploration": Optimism()}, {}),
+    ({"exploration": Optimism()}, {"exploration": "optimism"}),
     ({"exploration": Thompson()}, {"exploration": "thompson"}),
 ]
 

@@ -95,7 +95,7 @@ def test_noise_for_a_round_breaks_the_promise_to_a_person(name):
 
 
 def test_views_are_as_noisy_as_the_draws_and_the_width_knows_it():
-    one, three = promise().plan(), promise(person_rounds=3).plan()
+    one, three = promise(width="theory").plan(), promise(width="theory", person_rounds=3).plan()
     for name in ("first view", "last view"):
         assert three.noise_scales[name] == pytest.approx(3 * one.noise_scales[name], rel=1e-5)
     np.testing.assert_allclose(three.params.estimate.regulariser, 3 * one.params.estimate.regulariser, rtol=1e-5)

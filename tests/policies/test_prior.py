@@ -31,11 +31,11 @@ GRAM, VECTOR = np.array(PRIOR.gram), np.array(PRIOR.vector)
 
 
 def joint(**changes):
-    return tacit.JointLinUCB(**({"dim": DIM, "epsilon": 1.0, "delta": 1e-6} | changes))
+    return tacit.JointLinUCB(**({"dim": DIM, "epsilon": 1.0, "delta": 1e-6, "width": "theory"} | changes))
 
 
 def plain(**changes):
-    return tacit.LinUCB(**({"dim": DIM} | changes))
+    return tacit.LinUCB(**({"dim": DIM, "width": "theory"} | changes))
 
 
 CONFIGS = {

@@ -132,7 +132,7 @@ def test_so_much_noise_that_doubles_cannot_hold_it_is_refused():
 )
 def test_without_noise_a_view_is_that_of_the_exact_sums(options):
     """A tape of zeros: what is left is rounding, of some steps."""
-    one = config(**options)
+    one = config(width="theory", **options)
     plan, rng = one.plan("secure"), np.random.default_rng(4)
     params, vault, view, report = plan.params, plan.vault(), plan.view(), np.zeros(plan.report_size)
     gram, vector = params.counter.lattice.known[:6], params.counter.lattice.known[6:] / one.reward_scale
@@ -228,7 +228,7 @@ def test_a_secure_learner_goes_on_from_a_checkpoint_as_one(tmp_path, monkeypatch
 
 def test_regret_on_the_sphere_is_that_of_noise_in_double_precision():
     """Twelve runs of each in the same worlds. Error level: a difference of 5 standard errors, 10⁻⁶."""
-    world, one = Sphere(dim=3, gap=0.1), config(ratio=1.1, views=64)
+    world, one = Sphere(dim=3, gap=0.1), config(ratio=1.1, views=64, width="theory")
     regrets = {}
     for sampler in ("double", "secure"):
         regrets[sampler] = [

@@ -296,8 +296,3 @@ def test_what_makes_no_sense_is_refused(changes, message):
 def test_the_batch_is_a_twelfth_of_the_horizon_unless_told():
     assert arms(batch=None, horizon=1000).batch_size == 83
     assert arms(batch=None, horizon=5).batch_size == 1
-
-
-def test_the_service_takes_no_arms_yet():
-    with pytest.raises(BadInput, match="arms share"):
-        tacit.DeviceClient(arms(), "http://127.0.0.1:1", "news", shuffler="http://127.0.0.1:2")

@@ -18,7 +18,7 @@ SIZE = packed_size(DIM) + DIM
 
 
 def windowed(**changes):
-    settings = {"dim": DIM, "epsilon": 20.0, "delta": 0.1, "window": 4, "ratio": 1.2, "views": 20}
+    settings = {"dim": DIM, "epsilon": 20.0, "delta": 0.1, "window": 4, "ratio": 1.2, "views": 20, "width": "theory"}
     return tacit.JointLinUCB(**(settings | changes))
 
 

@@ -67,7 +67,7 @@ def test_measured_regret_lies_below_the_theorem(config, gap):
 
 def test_what_no_theorem_covers_is_refused():
     with pytest.raises(BadInput, match="a view every round"):
-        bounds.theorem_5(tacit.JointLinUCB(**EVERY), 10)
+        bounds.theorem_5(tacit.JointLinUCB(**EVERY, width="theory"), 10)
     for change in ({"width": 0.5}, {"exploration": "thompson"}):
         with pytest.raises(BadInput, match="the proved width, optimism and no prior"):
             bounds.theorem_5(dataclasses.replace(TREE, **change), 10)

@@ -20,7 +20,7 @@ from scipy import stats
 
 from tacit._types import Bools, Floats, Ints
 from tacit.auditing.attack import BATCH, REPORT, Attack, Claim
-from tacit.auditing.attacks import arms, functions
+from tacit.auditing.attacks import functions, joint
 from tacit.auditing.attacks.one_record import Draws, Functions, Solved, reward_of
 from tacit.auditing.engine import Finding, Work, run_with
 from tacit.auditing.rooms import rooms_of
@@ -28,6 +28,7 @@ from tacit.auditing.script import Script, Scripted, Seen
 from tacit.core.functions import FunctionPolicy
 from tacit.core.round import ROWS
 from tacit.core.session import Session
+from tacit.policies.joint_linucb import JointLinUCB
 from tacit.policies.kernel_baselines import FeatureLinUCB
 
 #: How often each check of a live program rejects a right one: no seed can make it pass again.
@@ -216,9 +217,9 @@ def _behind(config: Any, attack: Attack, sampler: str) -> Live | None:
         # A device lays out many numbers at once, and ones take the longer the more trials they have.
         each = _REPORT + getattr(played.plan.law, "trials", 0) // _TRIALS
         return Live(attack, face, each * _rounds(attack), _Reports(config, played, shuffled))
-    if played.plan.arms is not None:
+    if isinstance(config, JointLinUCB):
         # What a counter publishes is not shown by itself: a learner shows what is made of it.
-        attack = arms.viewed(config, sampler)
+        attack = joint.viewed(config, sampler)
         shown: Any = attack.sampler
         played = shown
     return Live(attack, "learner", _START + _rounds(attack), _Learns(config, played, sampler), seeded)

@@ -45,13 +45,13 @@ class View(NamedTuple):
     theta: Floats  # (d,) θ̃
     factor: Floats  # (d, d) upper triangular, V = UᵀU
     whiten: Floats  # (d, d) lower triangular, U⁻ᵀ: ‖whiten·x‖ = ‖x‖_{V⁻¹}
-    width: Floats  # (1,) β
+    width: Floats  # (1,) β; in `split` its shares behind it
     stage: Ints  # (1,) how many views have been released
 
 
-def empty_view(dim: int) -> View:
+def empty_view(dim: int, widths: int = 1) -> View:
     """Before the first release."""
-    return View(np.zeros(dim), np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(1), np.zeros(1, np.int64))
+    return View(np.zeros(dim), np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(widths), np.zeros(1, np.int64))
 
 
 def confidence_of(
@@ -80,10 +80,10 @@ def confidence_of(
     )
 
 
-def first_view(dim: int, confidence: Confidence, known: Floats) -> View:
+def first_view(dim: int, estimate: Any, known: Floats, widths: int = 1) -> View:
     """The view before any row, from what is known in public: sums of a prior, or zeros."""
-    view = empty_view(dim)
-    fit(confidence, known, view)
+    view = empty_view(dim, widths)
+    fit(estimate, known, view)
     view.stage[0] = 0
     return view
 

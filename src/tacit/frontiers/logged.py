@@ -97,9 +97,7 @@ def trace_logged(
     if len(log) < _LEAST:
         raise BadInput(f"Expected a log of at least {_LEAST} rows, got {len(log)}.")
     first = round(SPLIT * len(log))
-    best = without_privacy
-    if best is None:
-        best = LinUCB.from_dict({"failure": min(1 / first, 0.5), **log.shape(LinUCB, {})})
+    best = LinUCB.from_dict(log.shape(LinUCB, {})) if without_privacy is None else without_privacy
     private = [
         (one.label, epsilon, _fitted(_shaped(one, log).at(epsilon, delta, first), log))
         for one in asked

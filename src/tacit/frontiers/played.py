@@ -39,7 +39,7 @@ def trace_played(
 ) -> Frontier:
     """All policies at all promises, and the two lines, on one pool of threads."""
     told: Any = environment.shape(LinUCB, {})
-    best = LinUCB(**told, failure=min(1 / rounds, 0.5)) if without_privacy is None else without_privacy
+    best = LinUCB(**told) if without_privacy is None else without_privacy
     lines: list[Policy] = [best, ContextBlind(dim=environment.features)]
     private = [
         (one.label, epsilon, shaped(one, environment).at(epsilon, delta, rounds))

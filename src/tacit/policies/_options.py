@@ -14,6 +14,8 @@ DEFAULT_FAILURE = 0.001
 #: κ₁ of noise-aware widths: how many spreads an action's score is raised by. Privacy noise explores by itself; without
 #: it a smaller number than 1 gets stuck on fixed lists of actions.
 REACH, REACH_WITHOUT_NOISE = 0.5, 1.0
+#: The same of a score that is drawn: the spread of the draw, in spreads.
+REACH_OF_A_DRAW = 0.35
 
 
 def failure_or_default(failure: float | None, horizon: int | None) -> float:
@@ -24,15 +26,15 @@ def failure_or_default(failure: float | None, horizon: int | None) -> float:
 
 
 def width_multiplier(width: object) -> float:
-    """1 for "theory", else the number that multiplies the proved width."""
-    if width == "theory":
+    """1 for a proved width, else the number that multiplies it."""
+    if width in ("theory", "split"):
         return 1.0
     return positive("width", width, hint='Use "theory" for the proved width.')
 
 
-def width_word(width: object) -> None:
-    """Refuse what is no width."""
-    if width not in ("noise-aware", "theory"):
+def width_word(width: object, *others: str) -> None:
+    """Refuse what is no width: neither a word nor a multiple of the proved one."""
+    if width not in ("noise-aware", "theory", *others):
         positive("width", width, hint='Use "theory" for the proved width, or "noise-aware".')
 
 

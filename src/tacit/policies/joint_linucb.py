@@ -56,11 +56,13 @@ from tacit.estimators.noise_aware import NoiseAware, noise_aware
 from tacit.estimators.pooled import pooled_of
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
+from tacit.estimators.split import WIDTHS, Split
 from tacit.mechanisms.binary import levels
 from tacit.noise import Law
 from tacit.policies import by_arm
 from tacit.policies._options import (
     REACH,
+    REACH_OF_A_DRAW,
     check_interval,
     check_prior,
     check_shared,
@@ -93,6 +95,10 @@ _CALIBRATIONS = (Exact, Published)
 _MOST_DEGREES = 2.0**53
 #: κ: of the ridge τ√p that noise-aware estimates have.
 RIDGE = 1.0
+#: Of release times, where the width is noise-aware and no window forgets.
+RATIO = 1.1
+#: c of the split width: docs/decisions/0029-widths.md.
+SHIFT_OF_SPLIT = 2.0
 
 
 class RegulariserBounds(NamedTuple):
@@ -169,22 +175,26 @@ class JointLinUCB(Policy):
     noise_level: float | None = option(
         "sub-Gaussian level of the reward noise, sigma (default: half the interval of rewards)", None
     )
-    failure: float | None = option("failure probability alpha (default: 1/horizon, or 0.001)", None)
+    failure: float | None = option("failure probability alpha of a proved width (default: 1/horizon, or 0.001)", None)
     width: float | str | None = option(
-        '"theory", "noise-aware" (no theorem, and far less regret where noise is large; the default with arms), or a '
-        "number that multiplies the theory's",
+        '"noise-aware" (no theorem, and far less regret; the default unless there is a release every round), "theory" '
+        '(proved), "split" (proved, never wider, and for few fixed actions), or a number that multiplies the theory\'s',
         None,
     )
     shift: float | None = option(
-        "exact: regulariser c > 1 in units of the noise bound (default: 3 geometric, 2 every round)", None
+        "regulariser c > 1 of a proved width in units of the noise bound (default: 3 geometric, else 2)", None
     )
     rho_min: float | None = option("published: least eigenvalue the shift leaves (default: the paper's)", None)
     ridge: float = option("smallest regulariser: what remains as epsilon grows", 1.0)
     exploration: Any = option(
-        '"optimism", or "thompson": a draw from the view every round, without a theorem', "optimism"
+        '"optimism", or "thompson": a draw from the view every round, without a theorem (the default where the width '
+        "is noise-aware and actions are vectors)",
+        None,
     )
     ratio: float | None = option(
-        "geometric: each release time is this multiple of the last (default: 1.01; 1.05 with a window)", None
+        "geometric: each release time is this multiple of the last (default: 1.1, or 1.05 with a window; 1.01 for "
+        "other widths than noise-aware)",
+        None,
     )
     views: int | None = option("geometric: how many views can ever be released (default: enough for the horizon)", None)
     window: int | None = option("geometric: learn from the last so many segments only, for drifting worlds", None)
@@ -208,18 +218,15 @@ class JointLinUCB(Policy):
             positive("noise_level", self.noise_level)
         if self.failure is not None:
             probability("failure", self.failure)
-        if self.width is None:
-            object.__setattr__(self, "width", "theory" if self.arms is None else "noise-aware")
-        width_word(self.width)
         if self.person_rounds is not None:
             whole("person_rounds", self.person_rounds)
         flag("strict", self.strict)
         one_of("noise", self.noise, NOISES)
         object.__setattr__(self, "prior", check_prior(self.prior, self.dim))
         object.__setattr__(self, "releases", releases.as_option(self.releases or self._usual_releases()))
-        object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
         unfold(self, "releases", _RELEASES)
         unfold(self, "calibration", _CALIBRATIONS)
+        self._settle_width()
         self.released.check(self)
         self.calibrated_by.check(self)
         check_shared(self)
@@ -246,6 +253,8 @@ class JointLinUCB(Policy):
             ),
             cls(**every, releases="tree", horizon=1000),
             cls(dim=dim, epsilon=0.2, delta=1e-9, releases="tree", horizon=4096, exploration="thompson", shift=3.0),
+            cls(**every, width="theory"),
+            cls(**every, width="split"),
             cls(**every, releases="toeplitz", horizon=1000, person_rounds=3),
             cls(dim=dim, epsilon=10.0, delta=0.1, window=6, ratio=1.3, person_rounds=4, one_row_per_segment=True),
             cls(dim=dim, epsilon=10.0, delta=0.1, prior=prior, person_rounds=2),
@@ -270,7 +279,16 @@ class JointLinUCB(Policy):
     # What was asked for -----------------------------------------------------------------------------------------
 
     def options(self) -> dict[str, Any]:
-        return {**super().options(), "exploration": explorations.as_dict(self.exploration)}
+        told = self.exploration
+        return {**super().options(), "exploration": None if told is None else explorations.as_dict(told)}
+
+    @property
+    def explores(self) -> Any:
+        """How an arm is picked: as told, else a draw where the width is noise-aware and actions are vectors, where one
+        list of them for all rounds would hold an optimist for a whole segment; else optimism."""
+        if self.exploration is not None:
+            return self.exploration
+        return "thompson" if self.width == "noise-aware" and self.arms is None else "optimism"
 
     @cached_property
     def released(self) -> Releases:
@@ -278,6 +296,8 @@ class JointLinUCB(Policy):
         if isinstance(self.releases, Releases):
             return self.releases
         found: Releases = fold(self, "releases", _RELEASES)
+        if isinstance(found, Geometric) and found.ratio is found.window is None and self.width == "noise-aware":
+            return replace(found, ratio=RATIO)
         return found
 
     @cached_property
@@ -315,8 +335,10 @@ class JointLinUCB(Policy):
 
     @property
     def shift_factor(self) -> float:
-        """c: as given, else the schedule's default."""
-        return self.counter().shift if self.shift is None else self.shift
+        """c: as given, else the schedule's default, or that of the split width."""
+        if self.shift is not None:
+            return self.shift
+        return SHIFT_OF_SPLIT if self.width == "split" else self.counter().shift
 
     @property
     def reward_middle(self) -> float:
@@ -452,10 +474,15 @@ class JointLinUCB(Policy):
             event, trust=Trust.JOINT, protects=Protects.EVERYTHING, unit=self.unit, delta=self.delta
         )
         one, *others = scales.items()
+        widths = WIDTHS if self.width == "split" else 1
         if self.arms is None:
             rooms: dict[str, Any] = {
                 "vault": lambda: linear_vault(sums.copy(), memory_rows),
-                "view": lambda: empty_view(self.dim) if prior is None else first_view(self.dim, params.estimate, known),
+                "view": lambda: (
+                    empty_view(self.dim, widths)
+                    if prior is None
+                    else first_view(self.dim, self._of_public(params.estimate), known, widths)
+                ),
                 "report_size": self.dim + REPORTED,
             }
         else:
@@ -506,8 +533,39 @@ class JointLinUCB(Policy):
 
     def _usual_releases(self) -> str:
         # Discounted sums forget actions that are no longer taken; contexts that change keep every arm in use.
-        plain = self.arms is None or self.width != "noise-aware" or self.window is not None
+        plain = self.arms is None or self.width not in (None, "noise-aware") or self.window is not None
         return "geometric" if plain else "discounted"
+
+    def _settle_width(self) -> None:
+        """The width, and the rule that goes with it: docs/decisions/0029-widths.md."""
+        if self.width is None:
+            # A release every round is chosen for the sake of a theorem; of a value of one's own nothing is known.
+            known = self.releases in ("discounted", "geometric")
+            object.__setattr__(self, "width", "noise-aware" if known else "theory")
+        width_word(self.width, "split")
+        if self.width == "noise-aware" and self.shift is not None:
+            raise BadInput(
+                f'Expected shift with a proved width only, got shift={self.shift!r} with width="noise-aware", whose '
+                'ridge is its own. Leave it out, or give width="theory".'
+            )
+        if self.exploration is not None:
+            object.__setattr__(self, "exploration", explorations.as_option(self.exploration))
+        if self.calibration == "published" and self.width in ("noise-aware", "split"):
+            raise BadInput(
+                'Expected width="theory", or a number that multiplies it, with calibration="published", got '
+                f"width={self.width!r}: the paper has a width of its own."
+            )
+        if self.width == "split" and (self.arms is not None or self.exploration not in (None, "optimism")):
+            raise BadInput(
+                'Expected no arms and exploration="optimism" with width="split", got otherwise: it is proved for the '
+                'best that a vector may be. Use width="theory".'
+            )
+
+    def _of_public(self, estimate: Any) -> Any:
+        """The estimate from public rows alone, which have no noise: a proved width allows for it all the same."""
+        if isinstance(estimate, NoiseAware):
+            return estimate._replace(ridge=np.array([float(self.ridge)]), parameter_variance=np.zeros(1))
+        return estimate
 
     def known_sums(self) -> Floats:
         """Packed sums of the prior's public rows; zeros without one."""
@@ -520,10 +578,12 @@ class JointLinUCB(Policy):
 
     def explorer(self) -> Any:
         """How an arm is picked: a rule of `tacit.explorations`. A subclass may have one of its own."""
-        return explorations.rule_of(self.exploration)
+        return explorations.rule_of(self.explores)
 
     def _exploration(self, law: Law | None) -> Any:
         """The rule for a source whose normal numbers are of this law, or standard."""
+        if self.width == "split":
+            return explorations.SplitOptimism()
         edge = 1.0 if self.width == "noise-aware" else math.sqrt(self.block)
         return explorations.with_deviation(self.explorer(), self.block, 1.0 if law is None else law.deviation, edge)
 
@@ -581,7 +641,7 @@ class JointLinUCB(Policy):
                 noise_level=self.reward_noise_level,
                 norm=self.parameter_norm,
                 scale=self.reward_scale,
-                reach=REACH,
+                reach=REACH_OF_A_DRAW if self.explores == "thompson" else REACH,
             )
             if self.shared is None:
                 return self._pooled(own, spread)
@@ -590,13 +650,17 @@ class JointLinUCB(Policy):
         shared = counter.one_martingale
         alpha: Any = failure if shared else 6 * failure / (math.pi**2 * np.arange(1.0, views + 1) ** 2)
         bound, low, high, gamma = self._regulariser(spread, (views if shared else 1) / alpha)
-        return self._confidence(
+        proved = self._confidence(
             failure=alpha,
             floor=low.min() if shared else low,
             regulariser=self.shift_factor * bound,
             repair=bound,
             bias=self.parameter_norm * np.sqrt(high) + gamma,
         )
+        if self.width != "split":
+            return proved
+        norm = self.parameter_norm
+        return Split(proved, np.stack([gamma, gamma * np.sqrt(low), norm * np.sqrt(high), norm * high], axis=1))
 
     def _pooled(self, own: NoiseAware, spread: Floats) -> Any:
         """The same for arms: what they have in common is learned as well, where rows have a constant coordinate."""
@@ -869,11 +933,11 @@ def _notes(config: JointLinUCB, guarantee: Guarantee) -> tuple[str, ...]:
             f"Warm start from {config.prior.rows:,} rows declared public: they cost nothing and are not protected. The "
             "width stays proved only if they follow the same parameter and level of noise."
         )
-    if config.exploration == "thompson":
+    if config.explores == "thompson":
         said.append("Thompson exploration costs no privacy and has no regret theorem here.")
     if config.width == "noise-aware":
         said.append("Noise-aware width: no theorem on regret; privacy is unaffected.")
-    elif config.width != "theory":
+    elif config.width not in ("theory", "split"):
         said.append(f"Width multiplied by {config.width:g}: no guarantee on the confidence set; privacy is unaffected.")
     if config.noise_level is not None and config.noise_level < config.reward_reach:
         said.append("noise_level below half the interval of rewards is the user's claim; only the width depends on it.")

@@ -77,9 +77,9 @@ class LinUCB(Policy):
     parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
     ridge: float = option("regulariser added to the Gram matrix", 1.0)
     horizon: int | None = option("number of rounds, if known: sets the default failure probability to 1/horizon", None)
-    failure: float | None = option("failure probability alpha of the confidence sets", None)
+    failure: float | None = option("failure probability alpha of a proved width", None)
     width: float | str | None = option(
-        '"theory", "noise-aware" (no theorem; the default with arms), or a number that multiplies the theory\'s', None
+        '"noise-aware" (no theorem; the default), "theory" (proved), or a number that multiplies the theory\'s', None
     )
     prior: Prior | None = option("sums of public rows to start from", None)
 
@@ -94,7 +94,7 @@ class LinUCB(Policy):
         if self.failure is not None:
             probability("failure", self.failure)
         if self.width is None:
-            object.__setattr__(self, "width", "theory" if self.arms is None else "noise-aware")
+            object.__setattr__(self, "width", "noise-aware")
         width_word(self.width)
         self._settle_arms()
 
@@ -123,7 +123,7 @@ class LinUCB(Policy):
         return (
             cls(dim=dim),
             cls(dim=dim, ridge=0.5, width=0.3),
-            cls(dim=dim, width="noise-aware"),
+            cls(dim=dim, width="theory"),
             cls(dim=dim, arms=3),
             cls(dim=dim, arms=3, preparation="none", width="theory"),
             cls(dim=dim, arms=3, shared=dim, preparation="none"),

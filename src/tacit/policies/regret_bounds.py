@@ -97,10 +97,10 @@ class _Terms(NamedTuple):
 
 def _terms(config: JointLinUCB, rounds: ArrayLike) -> _Terms:
     n = _rounds(config, rounds)
-    if config.width != "theory" or config.exploration != "optimism" or config.prior is not None:
+    if config.width not in ("theory", "split") or config.explores != "optimism" or config.prior is not None:
         raise BadInput(
             "Expected the proved width, optimism and no prior, got otherwise: the regret theorems are proved for "
-            'width="theory", exploration="optimism", prior=None.'
+            'width="theory" or "split", exploration="optimism", prior=None.'
         )
     low, high, gamma = config.regulariser_bounds()  # refuses geometric releases
     dim, sigma = config.dim, config.reward_noise_level

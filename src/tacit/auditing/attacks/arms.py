@@ -24,6 +24,7 @@ from tacit.core.round import ROWS
 from tacit.counters.counter import AtTimes
 from tacit.errors import BadInput
 from tacit.estimators.by_arm import fit_arms
+from tacit.estimators.ridge import fit
 from tacit.policies.joint_linucb import JointLinUCB
 from tacit.privacy.scope import Protects
 
@@ -55,6 +56,18 @@ class _Unfitted(NamedTuple):
 @kernel
 def _no_fit(estimate: _Unfitted, published: Floats, stage: int, view: Any) -> int:
     return 0
+
+
+@implements(fit, _Unfitted)
+@kernel
+def _no_fit_of_one(estimate: _Unfitted, published: Floats, view: Any) -> int:
+    view.stage[0] += 1
+    return 0
+
+
+def unfitted(plan: Plan) -> Plan:
+    """The plan of a policy that publishes, and makes nothing of it."""
+    return replace(plan, params=plan.params._replace(estimate=_Unfitted()))
 
 
 def attacks(config: JointLinUCB, sampler: str = "double") -> tuple[Attack, ...]:
@@ -330,7 +343,7 @@ def _on_sums(config: JointLinUCB, plan: Plan, first: Row, second: Row, observed:
     stage = _stage(config, plan, most)
     places = _places(config, stage).tolist()
     weights = (image(config, second) - image(config, first)) * unit_of(config)
-    bare = replace(stage.plan, params=stage.plan.params._replace(estimate=_Unfitted()))
+    bare = unfitted(stage.plan)
 
     def see(seen: Seen) -> Floats:
         found: Floats = seen.of("published") @ weights
@@ -373,7 +386,7 @@ def _on_both(config: JointLinUCB, plan: Plan) -> Attack:
         script_of(config, stage.rounds + more, dict.fromkeys(range(2 * count), row)) for row in (first, second)
     )
     started = begun(plan, config.centre_rounds - count)
-    bare = replace(started, params=plan.params._replace(estimate=_Unfitted()))
+    bare = unfitted(started)
 
     def see(seen: Seen) -> Floats:
         return np.concatenate([seen.of("centre")[:, :1, 0], seen.of("published")[:, 1:] @ weights], axis=1)

@@ -18,6 +18,7 @@ from tacit.core.plan import Plan
 from tacit.core.round import ROWS
 from tacit.counters.counter import EveryRow
 from tacit.counters.wishart import Masks
+from tacit.estimators.noise_aware import NoiseAware
 from tacit.linalg import packed_size
 from tacit.mechanisms.binary import closed_level
 from tacit.policies.joint_linucb import JointLinUCB
@@ -45,7 +46,11 @@ def attacks(
     def scripts(probe: bool) -> tuple[Script, Script]:
         return tuple(_script(config, row, places, rounds, probe) for row in (first, second))  # type: ignore[return-value]
 
-    released = Scripted(plan, scripts(False), _projected(config, first, second), watched=releases)
+    # A view of a noise-aware width cannot be turned back into what was published, which is what is watched then.
+    see, shown = _projected(config, first, second), plan
+    if isinstance(plan.params.estimate, NoiseAware):
+        see, shown = _published(config, first, second), arms.unfitted(plan)
+    released = Scripted(shown, scripts(False), see, watched=releases)
     # The choice after a view is that of the round after its release; the last view is asked in one round more.
     chosen = Scripted(
         plan,
@@ -54,6 +59,16 @@ def attacks(
         asked=releases + 1,
     )
     return (Attack(RELEASED, released, told), Attack(ACTIONS, chosen, told, smooth=False))
+
+
+def viewed(config: JointLinUCB, sampler: str) -> Attack:
+    """The first of them by what a learner shows: its views."""
+    if config.arms is not None:
+        return arms.viewed(config, sampler)
+    plan, attack = config.planned(sampler), attacks(config, sampler)[0]
+    played: Any = attack.sampler
+    shown = replace(plan, vault=played.plan.vault)
+    return replace(attack, sampler=replace(played, plan=shown, see=_projected(config, *_rows(config))))
 
 
 def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
@@ -169,12 +184,7 @@ def _projected(
     With symmetric Gaussian noise, variance 2s² on the diagonal and s² beside it, nothing else in a view tells them
     apart. V = UᵀU and u = Vθ̃ are read off the view; a repaired view has lost something, and that is as it is.
     """
-    vectors = [np.append(x / BEYOND, config.reward_scale * y / BEYOND) for x, y in (first, second)]
-    difference = np.outer(vectors[1], vectors[1]) - np.outer(vectors[0], vectors[0])
-    weights = np.tril(difference, -1) + 0.5 * np.diag(np.diag(difference))
-    dim = config.dim
-    # <V, gram> counts every off-diagonal pair once and the diagonal by half, as their noise asks for.
-    gram, cross = weights[:dim, :dim], weights[dim, :dim]
+    gram, cross = _weights(config, first, second)
 
     def see(seen: Seen) -> Floats:
         factor, theta = seen.of("factor"), seen.of("theta")
@@ -184,6 +194,29 @@ def _projected(
         return found
 
     return see
+
+
+def _published(
+    config: JointLinUCB, first: tuple[Floats, float], second: tuple[Floats, float]
+) -> Callable[[Seen], Floats]:
+    """The same of the sums as they were published."""
+    gram, cross = _weights(config, first, second)
+    weights = np.append(gram.T[np.triu_indices(config.dim)], cross)
+
+    def see(seen: Seen) -> Floats:
+        found: Floats = seen.of("published") @ weights
+        return found
+
+    return see
+
+
+def _weights(config: JointLinUCB, first: tuple[Floats, float], second: tuple[Floats, float]) -> tuple[Floats, Floats]:
+    """How the two rows differ, of the matrix below its diagonal and of the vector: every off-diagonal pair counts once
+    and the diagonal by half, as their noise asks for."""
+    vectors = [np.append(x / BEYOND, config.reward_scale * y / BEYOND) for x, y in (first, second)]
+    difference = np.outer(vectors[1], vectors[1]) - np.outer(vectors[0], vectors[0])
+    weights = np.tril(difference, -1) + 0.5 * np.diag(np.diag(difference))
+    return weights[: config.dim, : config.dim], weights[config.dim, : config.dim]
 
 
 def _scaled(factor: float) -> Callable[[Any], Any]:
@@ -255,6 +288,7 @@ def forms() -> tuple[JointLinUCB, ...]:
         form(),
         form(views=4, action_norm=2.0, reward_low=-1.0, reward_high=1.0),
         form(views=4, person_rounds=2),
+        form(views=4, width="theory"),
         form(window=3),
         form(releases="toeplitz"),
         form(releases="tree"),

@@ -21,7 +21,7 @@ def world(dim: int, gap: float, **options: Any) -> Sphere:
 
 def non_private(dim: int, rounds: int) -> LinUCB:
     """Regulariser 1, failure probability 1/n."""
-    return LinUCB(dim=dim, failure=1 / rounds)
+    return LinUCB(dim=dim, failure=1 / rounds, width="theory")
 
 
 def private(rounds: int, **options: Any) -> JointLinUCB:
@@ -32,6 +32,7 @@ def private(rounds: int, **options: Any) -> JointLinUCB:
         "delta": DELTA,
         "horizon": rounds,
         "failure": 1 / rounds,
+        "width": "theory",
     }
     return JointLinUCB(**{**settings, **options})
 

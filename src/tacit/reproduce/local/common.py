@@ -37,7 +37,7 @@ def world(dim: int = DIM, arms: int = ARMS, **options: Any) -> Bias:
 
 def non_private(dim: int = DIM) -> LinUCB:
     """The baseline of every figure. Its failure probability does not depend on the rounds."""
-    return LinUCB(dim=dim, noise_level=LEVEL, failure=FAILURE)
+    return LinUCB(dim=dim, noise_level=LEVEL, failure=FAILURE, width="theory")
 
 
 def side_by_side(work: Callable[[Given], Found], tasks: Iterable[Given]) -> list[Found]:

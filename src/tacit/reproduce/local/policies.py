@@ -67,7 +67,7 @@ def _shuffle(**fixed: Any) -> Callable[..., Policy]:
 
 def _joint(**fixed: Any) -> Callable[..., Policy]:
     def make(epsilon: float, rounds: int, **options: Any) -> Policy:
-        settings = {"noise_level": LEVEL, "failure": FAILURE, **fixed, **options}
+        settings = {"noise_level": LEVEL, "failure": FAILURE, "width": "theory", **fixed, **options}
         return JointLinUCB(**_promise(epsilon, rounds), **settings)
 
     return make
