@@ -56,14 +56,22 @@ class OneRecord(ABC):
 
     def sample(self, world: int, runs: int, seed: int, path: tuple[int, ...]) -> Floats:
         """See `Sampler`."""
-        learner = self._ready(world)
+        learner = self._ready(reward_of(self.config, world))
         found = [self._released(learner, runs, Numbers(seed, *path, read)) for read in range(self.reads)]
         return np.concatenate(found, axis=1)
 
-    def _ready(self, world: int) -> Any:
-        """A learner that has learned the record of this world. Its seed is used for nothing."""
+    def vectors(self, world: int, runs: int, numbers: Any, part: float) -> Floats:
+        """The noised sums, before anything is made of them: of a record whose reward adds nothing, or in the other
+        world this part of the largest."""
+        learner = self._ready(world * part * float(self.config.bound))
+        return self._summed(learner, _ManyNumbers(numbers, runs, self.sharper))
+
+    def _summed(self, learner: Any, many: _ManyNumbers) -> Floats:
+        raise TypeError(f"{type(self).__name__} releases no sums.")
+
+    def _ready(self, reward: float) -> Any:
+        """A learner that has learned the record with this reward. Its seed is used for nothing."""
         learner: Any = self.config.start(seed=0, sampler=self.sampler)
-        reward = reward_of(self.config, world)
         action, context = self._split(self.case.point)
         if self.clipped:
             learner.learn(action, self.config.middle + reward, context)
@@ -101,6 +109,13 @@ class Functions(OneRecord):
         found: Floats = coefficients @ operator.features.psi(self.case.point[None, :]).T
         return found
 
+    def _summed(self, learner: Any, many: _ManyNumbers) -> Floats:
+        learner = self._again(learner)
+        learner._numbers, learner._rows = many, self.config.records  # as many as planned: nothing is multiplied
+        learner._public = replace(learner._public, operator=_Unsolved(learner._public.operator.features))
+        found: Floats = learner.release_function().coefficients
+        return found
+
     def _again(self, learner: Any) -> Any:
         """Another learner with the same sum: reads of one sum are what a twin does."""
         other: Any = self.config.start(seed=0, sampler=self.sampler)
@@ -133,6 +148,16 @@ class _ManyVectors:
     def coefficients(self, vectors: Floats) -> Floats:
         found: Floats = vectors @ self._solved
         return found
+
+
+@dataclass(frozen=True)
+class _Unsolved:
+    """An `Operator` that leaves vectors as they are."""
+
+    features: Any
+
+    def coefficients(self, vectors: Floats) -> Floats:
+        return vectors
 
 
 @dataclass(frozen=True)
@@ -181,12 +206,14 @@ class Sums(OneRecord):
 
     def _released(self, learner: Any, runs: int, numbers: Numbers) -> Floats:
         row = unit_rows(self.config.map, self.case.point[None, :])[0]
-        matrices, vectors = self._noised(learner, runs, numbers)
+        matrices, vectors = self._noised(learner, _ManyNumbers(numbers, runs, self.sharper))
         return np.stack([vectors @ row, np.einsum("nij,i,j->n", matrices, row, row)], axis=1)
 
-    def _noised(self, learner: Any, runs: int, numbers: Numbers) -> tuple[Floats, Floats]:
+    def _summed(self, learner: Any, many: _ManyNumbers) -> Floats:
+        return self._noised(learner, many)[1]
+
+    def _noised(self, learner: Any, many: Any) -> tuple[Floats, Floats]:
         """By the one line of `release_function` that reads the sums: all that follows it is post-processing."""
-        many: Any = _ManyNumbers(numbers, runs, self.sharper)
         return noised(learner._moments, learner._event(None, None)[0], many)
 
 
@@ -196,7 +223,7 @@ class Solved(Sums):
 
     def _released(self, learner: Any, runs: int, numbers: Numbers) -> Floats:
         config = self.config
-        matrices, vectors = self._noised(learner, runs, numbers)
+        matrices, vectors = self._noised(learner, _ManyNumbers(numbers, runs, self.sharper))
         bound = noise_bound(config, scale_of(learner._event(None, None)[0]))
         shift = max(config.shift * bound, config.tau)
         shifted = matrices + shift * np.eye(matrices.shape[1])
