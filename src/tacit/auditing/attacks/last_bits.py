@@ -84,8 +84,7 @@ class LastBits:
     def _ruled_out(self, seen: Floats, exact: Floats) -> Bools:
         some = self.looked_at
         steps = self._steps[some] if self.lattice else 0.0
-        found: Bools = ruled_out(seen[:, some], exact[some], steps).any(axis=1)
-        return found
+        return np.asarray(ruled_out(seen[:, some], exact[some], steps).any(axis=1))
 
     @cached_property
     def _exact(self) -> tuple[Floats, Floats]:
@@ -103,8 +102,7 @@ class LastBits:
     @cached_property
     def looked_at(self) -> Bools:
         """The numbers that the inputs differ in, and on a lattice all that have noise."""
-        first, second = self._exact
-        differ: Bools = first != second
+        differ: Bools = self._exact[0] != self._exact[1]
         return np.asarray(differ | (self._steps > 0)) if self.lattice else differ
 
 
