@@ -122,14 +122,23 @@ def _raw(config: Any, attack: Attack, lattice: bool) -> tuple[Any, ...]:
     watched = played.watched if attack.observed in (REPORT, BATCH) else played.watched[:1]
     scripts = _scripts(config, played.scripts, int(watched[-1]) + 1)
     views: list[Callable[[Seen], Floats]]
-    if attack.observed == BATCH:
-        views = [lambda seen: seen.of("report").sum(axis=1)]
-    elif attack.observed == REPORT:
-        views = [lambda seen: seen.of("report").reshape(len(seen.numbers), -1)]
+    if attack.observed in (REPORT, BATCH):
+        sent: Any = played.plan.report
+        views = [_reports(sent.size, attack.observed == BATCH)]
     else:
         views = [_named("published"), _named("totals"), *([_named("means"), _solved] if lattice else [])]
     summed = len(watched) if attack.observed == BATCH else 1
     return tuple(Rows(replace(played, scripts=scripts, watched=watched, see=see), summed) for see in views)
+
+
+def _reports(size: int, summed: bool) -> Callable[[Seen], Floats]:
+    """The numbers of all reports as they are sent, or as the shuffler adds them up."""
+
+    def see(seen: Seen) -> Floats:
+        sent = seen.of("report")[:, :, :size]
+        return sent.sum(axis=1) if summed else sent.reshape(len(sent), -1)
+
+    return see
 
 
 def _named(name: str) -> Callable[[Seen], Floats]:
