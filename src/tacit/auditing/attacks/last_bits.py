@@ -219,6 +219,9 @@ class _Same:
     def draw(self, count: int, words: DrawWords) -> Floats:
         return np.full(count, self.value)
 
+    def scaled(self, factor: float) -> _Same:
+        return _Same(factor * self.value)
+
     def normals(self, *shape: int) -> Floats:
         return np.full(shape, self.value)
 
@@ -237,6 +240,9 @@ class _InDoubles:
         generator = np.random.default_rng(words(4))
         found: Floats = self.law.deviation * generator.standard_normal(count)
         return found
+
+    def scaled(self, factor: float) -> _InDoubles:
+        return replace(self, law=self.law.scaled(factor))
 
     def discrete(self, scale: float, count: int) -> Floats:
         found: Floats = scale * self.numbers.normals(count)
