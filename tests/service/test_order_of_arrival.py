@@ -107,8 +107,16 @@ def test_replicas_release_what_one_process_does_whenever_they_look(server, tmp_p
         assert found == alone
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["one process", "replica"])
-@pytest.mark.parametrize(("parameters", "rest"), list(CASES.values())[:2], ids=list(CASES)[:2])
+EACH, GROWING = list(CASES)[:2]
+SILENT = [
+    pytest.param(*CASES[EACH], False, id=f"{EACH}-one process"),
+    pytest.param(*CASES[GROWING], False, id=f"{GROWING}-one process"),
+    pytest.param(*CASES[EACH], True, id=f"{EACH}-replica"),
+    pytest.param(*CASES[GROWING], True, id=f"{GROWING}-replica", marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize(("parameters", "rest", "shared"), SILENT)
 def test_one_persons_silence_moves_no_other_row(server, tmp_path, parameters, rest, shared):
     def history(name, silent):
         url = server.database() if shared else tmp_path / f"{name}.db"

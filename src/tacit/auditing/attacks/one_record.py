@@ -56,20 +56,24 @@ class OneRecord(ABC):
 
     def sample(self, world: int, runs: int, seed: int, path: tuple[int, ...]) -> Floats:
         """See `Sampler`."""
-        learner = self._ready(reward_of(self.config, world))
+        learner = self._ready(world)
         found = [self._released(learner, runs, Numbers(seed, *path, read)) for read in range(self.reads)]
         return np.concatenate(found, axis=1)
 
     def vectors(self, world: int, runs: int, numbers: Any, part: float) -> Floats:
         """The noised sums, before anything is made of them: of a record whose reward adds nothing, or in the other
         world this part of the largest."""
-        learner = self._ready(world * part * float(self.config.bound))
-        return self._summed(learner, _ManyNumbers(numbers, runs, self.sharper))
+        learner = self._taught(world * part * float(self.config.bound))
+        return self._summed(learner, runs, numbers)
 
-    def _summed(self, learner: Any, many: _ManyNumbers) -> Floats:
+    def _summed(self, learner: Any, runs: int, numbers: Any) -> Floats:
         raise TypeError(f"{type(self).__name__} releases no sums.")
 
-    def _ready(self, reward: float) -> Any:
+    def _ready(self, world: int) -> Any:
+        """A learner that has learned the record of this world."""
+        return self._taught(reward_of(self.config, world))
+
+    def _taught(self, reward: float) -> Any:
         """A learner that has learned the record with this reward. Its seed is used for nothing."""
         learner: Any = self.config.start(seed=0, sampler=self.sampler)
         action, context = self._split(self.case.point)
@@ -109,9 +113,10 @@ class Functions(OneRecord):
         found: Floats = coefficients @ operator.features.psi(self.case.point[None, :]).T
         return found
 
-    def _summed(self, learner: Any, many: _ManyNumbers) -> Floats:
+    def _summed(self, learner: Any, runs: int, numbers: Any) -> Floats:
         learner = self._again(learner)
-        learner._numbers, learner._rows = many, self.config.records  # as many as planned: nothing is multiplied
+        learner._numbers = _ManyNumbers(numbers, runs, self.sharper)
+        learner._rows = self.config.records  # as many as planned: nothing is multiplied
         learner._public = replace(learner._public, operator=_Unsolved(learner._public.operator.features))
         found: Floats = learner.release_function().coefficients
         return found
@@ -128,14 +133,15 @@ class _ManyNumbers:
 
     seeded = True
 
-    def __init__(self, numbers: Numbers, runs: int, sharper: float) -> None:
+    def __init__(self, numbers: Any, runs: int, sharper: float) -> None:
         self._numbers, self._runs, self._sharper = numbers, runs, sharper
 
     def normals(self, *shape: int) -> Floats:
-        return self._numbers.normals(self._runs, *shape) / self._sharper
+        return np.asarray(self._numbers.normals(self._runs, *shape) / self._sharper)
 
     def discrete(self, scale: float, count: int) -> Floats:
-        return self._numbers.discrete(scale / self._sharper, self._runs * count).reshape(self._runs, count)
+        found: Floats = self._numbers.discrete(scale / self._sharper, self._runs * count)
+        return found.reshape(self._runs, count)
 
 
 class _ManyVectors:
@@ -206,14 +212,15 @@ class Sums(OneRecord):
 
     def _released(self, learner: Any, runs: int, numbers: Numbers) -> Floats:
         row = unit_rows(self.config.map, self.case.point[None, :])[0]
-        matrices, vectors = self._noised(learner, _ManyNumbers(numbers, runs, self.sharper))
+        matrices, vectors = self._noised(learner, runs, numbers)
         return np.stack([vectors @ row, np.einsum("nij,i,j->n", matrices, row, row)], axis=1)
 
-    def _summed(self, learner: Any, many: _ManyNumbers) -> Floats:
-        return self._noised(learner, many)[1]
+    def _summed(self, learner: Any, runs: int, numbers: Any) -> Floats:
+        return self._noised(learner, runs, numbers)[1]
 
-    def _noised(self, learner: Any, many: Any) -> tuple[Floats, Floats]:
+    def _noised(self, learner: Any, runs: int, numbers: Any) -> tuple[Floats, Floats]:
         """By the one line of `release_function` that reads the sums: all that follows it is post-processing."""
+        many: Any = _ManyNumbers(numbers, runs, self.sharper)
         return noised(learner._moments, learner._event(None, None)[0], many)
 
 
@@ -223,7 +230,7 @@ class Solved(Sums):
 
     def _released(self, learner: Any, runs: int, numbers: Numbers) -> Floats:
         config = self.config
-        matrices, vectors = self._noised(learner, _ManyNumbers(numbers, runs, self.sharper))
+        matrices, vectors = self._noised(learner, runs, numbers)
         bound = noise_bound(config, scale_of(learner._event(None, None)[0]))
         shift = max(config.shift * bound, config.tau)
         shifted = matrices + shift * np.eye(matrices.shape[1])
