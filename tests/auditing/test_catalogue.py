@@ -39,13 +39,9 @@ KINDS = [kind_of(form) for form in FORMS]
 
 #: Audits of ten seconds and more, of forms that share a mechanism with a shorter one.
 SLOW = {
-    "joint-linucb-3",
-    "joint-linucb-4",
-    "online-linucb-13",
-    "renyi-oful-42",
-    "shuffle-linucb-27",
-    "shuffle-linucb-31",
-    "usca-51",
+    *("joint-linucb-3", "joint-linucb-4", "joint-linucb-8", "online-linucb-13", "renyi-oful-41", "renyi-oful-44"),
+    *("shuffle-linucb-25", "shuffle-linucb-27", "shuffle-linucb-30", "successive-elimination-37"),
+    *("usca-50", "usca-53", "feature-linucb-56"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,7 @@ def rows_to_tell(config: Policy) -> int:
     return first_release(config) + 32
 
 
+@cache
 def row_event(config: Policy) -> Any:
     """What sums release about one row: the event of a person is that of a row, counted several times."""
     return of_sums(config.plan().event)

@@ -1908,4 +1908,30 @@ _ARMS = (
     ),
 )
 
-MUTANTS: tuple[Mutant, ...] = _PRICES + _CURVES + _BOOKS + _PROGRAMS + _SUMS + _EXACT + _CLOCK + _ARMS
+LAST_BITS = "tests/laws/test_low_bits.py"
+
+_LAST_BITS = (
+    Mutant(
+        "an attack on last bits that takes any number for a whole step",
+        "auditing/low_bits.py",
+        "np.abs(moved - np.rint(moved)) > _HAIR",
+        "np.abs(moved - np.rint(moved)) > 1.0",
+        (f"{LAST_BITS}::test_a_number_off_its_lattice_is_ruled_out_and_one_without_noise_by_any_difference",),
+    ),
+    Mutant(
+        "a number without noise that is not looked at",
+        "auditing/low_bits.py",
+        "return np.where(noised, off, seen != exact)",
+        "return np.where(noised, off, False)",
+        (f"{LAST_BITS}::test_a_number_off_its_lattice_is_ruled_out_and_one_without_noise_by_any_difference",),
+    ),
+    Mutant(
+        "a run that rules both inputs out and counts for nothing",
+        "auditing/low_bits.py",
+        "(first < 0) | (first > 1)",
+        "first < 0",
+        (f"{LAST_BITS}::test_a_run_counts_as_certain_if_it_rules_out_the_input_that_it_was_not",),
+    ),
+)
+
+MUTANTS: tuple[Mutant, ...] = _PRICES + _CURVES + _BOOKS + _PROGRAMS + _SUMS + _EXACT + _CLOCK + _ARMS + _LAST_BITS

@@ -341,7 +341,8 @@ def test_devices_whose_arms_share_a_context_report_over_the_wire(service):
         for person in range(BATCH):
             context = OFFERED[person][0]
             with tacit.DeviceClient(config, service.url, "arms", shuffler=url) as device:
-                assert (arm := device.choose(context, [0, 2])) in (0, 2)
+                arm = device.choose(context, [0, 2])
+                assert arm in (0, 2)
                 device.report(context, arm, 1.0)
         until(lambda: service.http.get(f"{path}/view").json()["stage"] == 1)
 

@@ -127,8 +127,8 @@ class DeviceClient:
         self._seen = time.monotonic()
 
     def choose(self, actions: ArrayLike, *allowed: ArrayLike) -> int:
-        """The index of the action to take, of `actions` of shape (K, dim); where arms share a context, the number of the
-        arm for that context, of those `allowed`. It stays on the device.
+        """The index of the action to take, of `actions` of shape (K, dim); where arms share a context, the number of
+        the arm for that context, of those `allowed`. It stays on the device.
 
         The view is downloaded when the last one is older than `refresh` seconds. If the service cannot be reached the
         device goes on with the view it has; only the first one must come.

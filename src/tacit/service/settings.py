@@ -196,8 +196,8 @@ def _refuse_arms(config: Policy) -> None:
         return
     if config.shared is not None:
         raise BadInput(
-            "Expected no `shared` over HTTP, got it: requests have one context, and no features of actions. Put what is "
-            "known of an action into vectors of features, and leave arms out."
+            "Expected no `shared` over HTTP, got it: requests have one context, and no features of actions. Put what "
+            "is known of an action into vectors of features, and leave arms out."
         )
     if arms > MOST_ARMS:
         raise BadInput(f"Expected at most {MOST_ARMS:,} arms, got more. Offer them as vectors: leave arms out.")
