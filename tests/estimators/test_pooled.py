@@ -7,9 +7,10 @@ import pytest
 
 from tacit.estimators.by_arm import empty_arms_view, fit_arms
 from tacit.estimators.noise_aware import noise_aware
-from tacit.estimators.pooled import CAUTION, HOPE, pooled_of
+from tacit.estimators.pooled import CAUTION, HOPE, pooled
 
-ARMS, WIDTH, CONSTANT, LENGTH, REACH, SCALE = 6, 5, 0.45, 0.89, 0.5, 1.4
+ARMS, WIDTH, CONSTANT, REACH, SCALE = 6, 5, 0.45, 0.5, 1.4
+LENGTH = np.sqrt(1 - CONSTANT**2)
 
 
 def numbers(tau):
@@ -17,7 +18,7 @@ def numbers(tau):
     own = noise_aware(
         spread=spread, width=WIDTH, ridge=1.0, least=1.0, noise_level=0.5, norm=1.0, scale=SCALE, reach=0.5
     )
-    return own, pooled_of(own, matrix=spread, vector=spread / SCALE, constant=CONSTANT, length=LENGTH, reach=REACH)
+    return own, pooled(own, matrix=spread, vector=spread / SCALE, share=CONSTANT, norm=1.0, reach=REACH)
 
 
 def sums(seed, theta, tau, rows=4000):
@@ -53,7 +54,8 @@ def by_formula(matrices, vectors, tau):
     common = np.clip(common, -REACH / CONSTANT, REACH / CONSTANT)
     rest = vectors - common * matrices[:, :, -1]
     privacy_f, privacy_c = vector_noise + tau**2 * common**2, vector_noise + 2 * tau**2 * common**2
-    noise_f, noise_c = privacy_f + 0.25 * means, privacy_c + 0.25 * corners
+    most = min(0.25, REACH**2 - (common * CONSTANT) ** 2)
+    noise_f, noise_c = privacy_f + most * means, privacy_c + most * corners
     gain_f = (at_f * ((rest[:, :-1] ** 2).sum(axis=1) - features * noise_f)).sum()
     gain_c = (at_c * (rest[:, -1] ** 2 - noise_c)).sum()
     gain_f += CAUTION * np.sqrt(2 * features * ((at_f * noise_f) ** 2).sum())
@@ -98,8 +100,8 @@ def test_where_features_tell_nothing_less_is_made_of_their_noise():
     theta = np.zeros((ARMS, WIDTH))
     theta[:, -1] = -0.4 / CONSTANT
     found = [fitted(one, *sums(1, theta, 20.0)).theta for one in numbers(20.0)]
-    own, pooled = (np.linalg.norm(one[:, :-1]) for one in found)
-    assert pooled < 0.6 * own
+    alone, together = (np.linalg.norm(one[:, :-1]) for one in found)
+    assert together < 0.6 * alone
     assert np.ptp(found[1][:, -1]) < np.ptp(found[0][:, -1]), "and arms that do not differ are less apart"
 
 

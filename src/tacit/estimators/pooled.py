@@ -13,7 +13,8 @@ that of rewards, p features and a constant coordinate as the last one:
        s_f² = (Σ w(‖r_f‖² − p·n_f) + 2√(2p Σ w²n_f²))₊ / Σ w(‖G_f‖² − p(p+1)τ²)
 
    is about the mean square of a coefficient of a feature, and two deviations more: too much shrinking costs more than
-   too little, and an arm that was not shown may be any. The same of the last coordinate gives s_c².
+   too little, and an arm that was not shown may be any. For σ² stands what rewards of that mean can vary at most,
+   (B + m)(B − m) with m the mean about the middle of the interval. The same of the last coordinate gives s_c².
 3. *Ridges*: λ_f = max(λ, (τ_v² + τ²c²)/(g·s_f²)), about the least squared error where privacy noise is all there is,
    and never less than what the noise of the matrix needs. λ_c likewise, with 2τ²c².
 4. *What an arm without rows is worth*: c and a deviation of what differs between rows, up to the middle of the interval
@@ -62,16 +63,19 @@ class Pooled(NamedTuple):
     reach: float  # B: half the interval of rewards
 
 
-def pooled_of(
-    own: NoiseAware, *, matrix: Floats, vector: Floats, constant: float, length: float, reach: float
-) -> Pooled:
-    """For sums whose entries have noise of standard deviations `matrix`, τ, and `vector`, τ_v."""
+def pooled(
+    own: NoiseAware, *, matrix: Floats | float, vector: Floats, share: float, norm: float, reach: float
+) -> NoiseAware | Pooled:
+    """For sums whose entries have noise of standard deviations `matrix`, τ, and `vector`, τ_v, of rows no longer than
+    `norm`, whose constant coordinate has this `share` of their length. Without one nothing can be pooled."""
+    if share == 0.0:
+        return own
     return Pooled(
         *own,
-        matrix_variance=matrix**2,
+        matrix_variance=np.broadcast_to(matrix, vector.shape) ** 2,
         vector_variance=vector**2,
-        constant=float(constant),
-        length=float(length),
+        constant=share * norm,
+        length=math.sqrt(1 - share**2) * norm,
         reach=float(reach),
     )
 
@@ -125,6 +129,10 @@ def pool(
     most = reach / constant
     common = max(-most, min(most, total / max(weights, _LEAST)))
 
+    # No reward in an interval with this mean varies more (Bhatia and Davis 2000); clicks vary as much.
+    mean_reward = common * constant
+    at_most = min(reward_variance, (reach + mean_reward) * (reach - mean_reward))
+
     # How much there is to learn: squares of what arms have besides, and of what it is read through.
     of_noise = vector_variance + matrix_variance * common * common
     of_corner = vector_variance + 2.0 * matrix_variance * common * common
@@ -145,7 +153,7 @@ def pool(
                     corner = max(entry, 0.0)
                     square_c = (published[vector + i] * unscale - entry * common) ** 2
         mean = max(trace / max(features, 1), 0.0)
-        noise_f, noise_c = of_noise + reward_variance * mean, of_corner + reward_variance * corner
+        noise_f, noise_c = of_noise + at_most * mean, of_corner + at_most * corner
         weight_f, weight_c = (mean + ridge) ** -2, (corner + ridge) ** -2
         gain_f += weight_f * (square_f - features * noise_f)
         gain_c += weight_c * (square_c - noise_c)

@@ -53,7 +53,7 @@ from tacit.errors import BadInput, PrivacyRefusal
 from tacit.estimators.by_arm import empty_arms_view
 from tacit.estimators.hybrid import hybrid_of
 from tacit.estimators.noise_aware import NoiseAware, noise_aware
-from tacit.estimators.pooled import pooled_of
+from tacit.estimators.pooled import pooled
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
 from tacit.estimators.split import WIDTHS, Split
@@ -644,7 +644,9 @@ class JointLinUCB(Policy):
                 reach=REACH_OF_A_DRAW if self.explores == "thompson" else REACH,
             )
             if self.shared is None:
-                return self._pooled(own, spread)
+                share = 0.0 if self.arms is None else self.prepared.constant
+                vector, norm, reach = spread / self.reward_scale, self.action_norm, self.reward_reach
+                return pooled(own, matrix=spread, vector=vector, share=share, norm=norm, reach=reach)
             return hybrid_of(own, spread=spread, shared=self.shared, ridge=RIDGE, least=self.ridge)
         views, failure = counter.views, self.failure_probability / self.blocks
         shared = counter.one_martingale
@@ -661,20 +663,6 @@ class JointLinUCB(Policy):
             return proved
         norm = self.parameter_norm
         return Split(proved, np.stack([gamma, gamma * np.sqrt(low), norm * np.sqrt(high), norm * high], axis=1))
-
-    def _pooled(self, own: NoiseAware, spread: Floats) -> Any:
-        """The same for arms: what they have in common is learned as well, where rows have a constant coordinate."""
-        share = 0.0 if self.arms is None else self.prepared.constant
-        if share == 0.0:
-            return own
-        return pooled_of(
-            own,
-            matrix=spread,
-            vector=spread / self.reward_scale,
-            constant=share * self.action_norm,
-            length=math.sqrt(1 - share**2) * self.action_norm,
-            reach=self.reward_reach,
-        )
 
     def _regulariser(self, spread: Floats, share: Any) -> tuple[Floats, Floats, Floats, Floats]:
         """Υ_k, ρ_min, ρ_max and γ_k; `share` is R/α."""

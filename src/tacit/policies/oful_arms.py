@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import explorations, preparation
+from tacit._types import Floats
 from tacit._validate import whole
 from tacit.core.plan import Draws, Plan
 from tacit.core.slate import arms_slate
@@ -30,6 +31,7 @@ from tacit.counters.discounted import DiscountedCounter
 from tacit.errors import BadInput
 from tacit.estimators.by_arm import empty_arms_view
 from tacit.estimators.noise_aware import noise_aware
+from tacit.estimators.pooled import pooled
 from tacit.explorations import Optimism
 from tacit.policies import by_arm
 from tacit.policies._options import REACH
@@ -117,16 +119,7 @@ def plan_of_arms(config: RenyiOFUL, arms: int, sampler: str, **told: Any) -> Pla
         Centre(config.centre_rounds, 0.0) if config.centre_rounds else NoCentre(),
         schedule,
         kernels,
-        noise_aware(
-            spread=spread,
-            width=block,
-            ridge=RIDGE / (config.reward_scale * config.parameter_norm),
-            least=1.0 if config.ridge is None else float(config.ridge),
-            noise_level=config.reward_reach,
-            norm=0.0,  # the matrix has no noise
-            scale=config.reward_scale,
-            reach=REACH,
-        ),
+        _estimate(config, spread),
         Optimism(),
     )
     normals, uniforms = explorations.draws_of(params.exploration, arms)
@@ -147,3 +140,19 @@ def plan_of_arms(config: RenyiOFUL, arms: int, sampler: str, **told: Any) -> Pla
         law=law,
         **told,
     )
+
+
+def _estimate(config: RenyiOFUL, spread: Floats) -> Any:
+    """Of vectors whose noise has standard deviations `spread`, and matrices without."""
+    own = noise_aware(
+        spread=spread,
+        width=config.block,
+        ridge=RIDGE / (config.reward_scale * config.parameter_norm),
+        least=1.0 if config.ridge is None else float(config.ridge),
+        noise_level=config.reward_reach,
+        norm=0.0,  # the matrix has no noise
+        scale=config.reward_scale,
+        reach=REACH,
+    )
+    vector, share = spread / config.reward_scale, config.prepared.constant
+    return pooled(own, matrix=0.0, vector=vector, share=share, norm=config.action_norm, reach=config.reward_reach)
