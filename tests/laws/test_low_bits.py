@@ -114,7 +114,8 @@ def test_a_million_released_numbers_of_every_policy_rule_nothing_out(form):
     if attack is None:
         assert not releases_numbers_exactly(form)
         return
-    runs = -(-MILLION // (2 * int(attack.sampler.looked_at.sum())))
+    numbers = int(attack.sampler.looked_at.sum()) * attack.sampler.played.summed  # of all reports of a batch
+    runs = -(-MILLION // (2 * numbers))
     one, two = seen(attack, runs)
     assert not one.any()
     assert not two.any()
