@@ -25,7 +25,7 @@ def log():
 
 @pytest.fixture(scope="module")
 def found(log):
-    return tacit.frontier([tacit.JointLinUCB], log, epsilons=(0.1, 300.0), trials=3, progress=False)
+    return tacit.frontier([tacit.JointLinUCB], log, epsilons=(0.1, 300.0), trials=12, progress=False)
 
 
 def test_the_estimate_is_that_of_replay(log, found):

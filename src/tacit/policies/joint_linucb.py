@@ -166,8 +166,9 @@ class JointLinUCB(Policy):
     )
     failure: float | None = option("failure probability alpha of a proved width (default: 1/horizon, or 0.001)", None)
     width: float | str | None = option(
-        '"noise-aware" (no theorem, and far less regret; the default unless there is a release every round), "theory" '
-        '(proved), "split" (proved, never wider, and for few fixed actions), or a number that multiplies the theory\'s',
+        '"noise-aware" (no theorem, and far less regret; the default, but without arms where there is a release every '
+        'round), "theory" (proved), "split" (proved, never wider, for few fixed actions), or a number that multiplies '
+        "the theory's",
         None,
     )
     shift: float | None = option(
@@ -523,8 +524,8 @@ class JointLinUCB(Policy):
         """The width, and the rule that goes with it: docs/decisions/0029-widths.md."""
         if self.width is None:
             # A release every round is chosen for the sake of a theorem; of a value of one's own nothing is known.
-            known = self.releases in ("discounted", "geometric")
-            object.__setattr__(self, "width", "noise-aware" if known else "theory")
+            aware = self.arms is not None or self.releases in ("discounted", "geometric")
+            object.__setattr__(self, "width", "noise-aware" if aware else "theory")
         width_word(self.width, "split")
         if self.width == "noise-aware" and self.shift is not None:
             raise BadInput(
