@@ -20,7 +20,7 @@ from tacit._kernel import implementation, implemented, implements, kernel, verb
 from tacit._types import Floats
 from tacit._validate import one_of, real
 from tacit.core.settings import from_fields
-from tacit.core.slate import ArmsSlate, Slate
+from tacit.core.slate import ArmsSlate, HybridSlate, Slate
 from tacit.errors import BadInput
 from tacit.noise import fill_normals, fill_uniforms
 
@@ -130,23 +130,24 @@ def sampled_arm(exploration: Thompson, view: Any, slate: Slate, noise: Any) -> i
 
 @implements(explore_arms, Optimism)
 @kernel
-def optimistic_of_arms(exploration: Optimism, view: Any, slate: ArmsSlate, noise: Any) -> int:
-    """argmax <θ̃_k, z> + β_k·√(zᵀM_k z)."""
+def optimistic_of_arms(exploration: Optimism, view: Any, slate: Any, noise: Any) -> int:
+    """argmax of <θ̃_k, z> + β_k·√(zᵀM_k z), with what the features of each arm add to both."""
     z, out = slate.prepared, slate.scratch[: slate.prepared.shape[0]]
     for k in range(slate.scores.shape[0]):
         if slate.allowed[k] == 0.0:
             slate.scores[k] = -math.inf
             continue
         linalg.symmetric_product(view.spread[k], z, out)
-        spread = math.sqrt(max(linalg.dot(z, out), 0.0))
-        slate.scores[k] = linalg.dot(view.theta[k], z) + exploration.reach * view.width[k] * spread
+        mean, square = of_features(slate, view, k)
+        spread = math.sqrt(max(linalg.dot(z, out) + square, 0.0))
+        slate.scores[k] = linalg.dot(view.theta[k], z) + mean + exploration.reach * view.width[k] * spread
     return first_best(slate.scores)
 
 
 @implements(explore_arms, Thompson)
 @kernel
-def sampled_of_arms(exploration: Thompson, view: Any, slate: ArmsSlate, noise: Any) -> int:
-    """argmax of one draw per arm from the normal law around <θ̃_k, z>: parameters of different arms are drawn apart, and
+def sampled_of_arms(exploration: Thompson, view: Any, slate: Any, noise: Any) -> int:
+    """argmax of one draw per arm from the normal law around the same: parameters of different arms are drawn apart, and
     of each only its score is needed."""
     z, out = slate.prepared, slate.scratch[: slate.prepared.shape[0]]
     fill_normals(noise, slate.scores)
@@ -156,9 +157,45 @@ def sampled_of_arms(exploration: Thompson, view: Any, slate: ArmsSlate, noise: A
             slate.scores[k] = -math.inf
             continue
         linalg.symmetric_product(view.spread[k], z, out)
-        spread = math.sqrt(max(linalg.dot(z, out), 0.0))
-        slate.scores[k] = linalg.dot(view.theta[k], z) + scale * view.width[k] * spread * slate.scores[k]
+        mean, square = of_features(slate, view, k)
+        spread = math.sqrt(max(linalg.dot(z, out) + square, 0.0))
+        slate.scores[k] = linalg.dot(view.theta[k], z) + mean + scale * view.width[k] * spread * slate.scores[k]
     return first_best(slate.scores)
+
+
+@verb
+def of_features(slate: Any, view: Any, arm: int) -> tuple[float, float]:  # type: ignore[empty-body]
+    """What features of an arm add to what it is estimated to earn, and to the square of how far that may be off."""
+
+
+@implements(of_features, ArmsSlate)
+@kernel
+def _of_none(slate: ArmsSlate, view: Any, arm: int) -> tuple[float, float]:
+    return 0.0, 0.0
+
+
+@implements(of_features, HybridSlate)
+@kernel
+def _of_features(slate: HybridSlate, view: Any, arm: int) -> tuple[float, float]:
+    """They count by what is left of them when their regression on the context z is taken off, r = u − Tᵀz: <θ̃_0, r>,
+    and rᵀM_0r − 2zᵀCr (estimators/hybrid.md)."""
+    z, rest, out = slate.prepared, slate.residual[0], slate.residual[1]
+    left_over(view.ties[arm], z, slate.shared[arm], rest)
+    linalg.symmetric_product(view.shared_spread, rest, out)
+    square = linalg.dot(rest, out)
+    for i in range(z.shape[0]):
+        square -= 2.0 * z[i] * linalg.dot(view.cross[arm, i], rest)
+    return linalg.dot(view.shared, rest), square
+
+
+@kernel
+def left_over(ties: Floats, z: Floats, features: Floats, out: Floats) -> None:
+    """out = u − Tᵀz."""
+    for j in range(out.shape[0]):
+        out[j] = features[j]
+    for i in range(z.shape[0]):
+        for j in range(out.shape[0]):
+            out[j] -= ties[i, j] * z[i]
 
 
 @kernel

@@ -30,6 +30,9 @@ from tacit.errors import BadInput
 def per_arm(context: ArrayLike, arms: int) -> Floats:
     """K actions of K·p features: action k holds the context in block k and zeros elsewhere.
 
+    For policies without `arms`. Those with, such as `JointLinUCB(arms=K, dim=p)`, take the context itself: the model is
+    the same, and nothing between two arms is stored, multiplied or noised.
+
     A context of shape (p,) gives (K, K·p); contexts of shape (N, p) give (N, K, K·p). Every action is as long as its
     context.
 

@@ -30,17 +30,18 @@ def packed_size(dim: int) -> int:
 
 
 @kernel
-def block_size(dim: int) -> int:
-    """How many numbers a packed d×d matrix and a d-vector have together."""
-    return dim * (dim + 3) // 2
+def block_size(dim: int, beside: int = 0) -> int:
+    """How many numbers a packed d×d matrix and a d-vector have together, and columns beside the matrix, if any."""
+    return dim * (dim + 3) // 2 + dim * beside
 
 
 @kernel
-def add_outer(x: Floats, y: float, dim: int, packed: Floats) -> None:
-    """packed += (upper triangle of x xᵀ, x·y)."""
+def add_outer(x: Floats, y: float, dim: int, packed: Floats, beside: int = 0) -> None:
+    """packed += (upper triangle of x xᵀ, x·y) for the first d numbers of x; each row of the triangle goes on with what
+    they make with the next few, where a block has columns `beside` it."""
     at = 0
     for i in range(dim):
-        for j in range(i, dim):
+        for j in range(i, dim + beside):
             packed[at] += x[i] * x[j]
             at += 1
     for i in range(dim):

@@ -34,7 +34,8 @@ class Preparation:
     (default: contexts are taken as they come); `normalise`, bring every context to the full length L (what is lost is
     how long it was: keep that as a feature if it matters); `constant`, the share of the length that goes to a constant
     coordinate, which gives each arm an intercept (0: none); `centre_rounds`, take off the mean of the contexts of so
-    many first rounds (0: none), in which arms are chosen evenly.
+    many first rounds (0: none), in which arms are chosen evenly; `shared`, where actions have features of their own,
+    the share of the length that goes to these, which are clipped to the length and keep theirs.
 
     >>> import tacit
     >>> tacit.Preparation(low=0, high=16).normalise
@@ -46,6 +47,7 @@ class Preparation:
     normalise: bool = True
     constant: float = 0.45
     centre_rounds: int = 400
+    shared: float = 0.3
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
@@ -59,6 +61,8 @@ class Preparation:
         flag("normalise", self.normalise)
         if not 0 <= real("constant", self.constant) < 1:
             raise BadInput(f"Expected 0 <= constant < 1, got constant={self.constant!r}. At 0 there is none.")
+        if not 0 < real("shared", self.shared) < 1:
+            raise BadInput(f"Expected 0 < shared < 1, got shared={self.shared!r}. It is a share of the length.")
         whole("centre_rounds", self.centre_rounds, low=0)
 
     def width(self, dim: int) -> int:
@@ -82,10 +86,12 @@ class Preparation:
             "normalise": self.normalise,
             "constant": self.constant,
             "centre_rounds": self.centre_rounds,
+            "shared": self.shared,
         }
 
-    def steps(self, dim: int, length: float) -> Steps:
-        """The kernels' side, for contexts of so many features and rows of at most this length."""
+    def steps(self, dim: int, length: float, shared: bool = False) -> Steps:
+        """The kernels' side, for contexts of so many features and rows of at most this length; `shared`: features of an
+        action are in a row too."""
         if self.low is None:
             middle, stretch = np.zeros(dim), np.ones(dim)
         else:
@@ -105,6 +111,8 @@ class Preparation:
             share=math.sqrt(1 - self.constant**2),
             constant=float(self.constant * length),
             centred=float(self.centre_rounds > 0),
+            own=math.sqrt(1 - self.shared**2) if shared else 1.0,
+            shared=float(self.shared) if shared else 0.0,
         )
 
     def _side(self, name: str, dim: int) -> Floats:
@@ -161,6 +169,8 @@ class Steps(NamedTuple):
     share: float  # √(1 − b²): of the length, what is left for the features
     constant: float  # b·L; 0: there is no constant coordinate
     centred: float  # 1: a centre is taken off, once there is one
+    own: float  # of the length, what goes to the context: √(1 − h²)
+    shared: float  # h: and to the features of the action
 
 
 @kernel
@@ -178,7 +188,7 @@ def prepare(steps: Steps, x: Floats, centre: Floats, learning: bool, out: Floats
             value = 1.0 if value > 0.0 else -1.0
             clipped = True
         out[i] = value
-    if scale_to(steps, steps.length, dim, out):
+    if scale_to(steps.normalise != 0.0, steps.length, dim, out):
         clipped = True
     if not learning:
         return clipped
@@ -186,14 +196,28 @@ def prepare(steps: Steps, x: Floats, centre: Floats, learning: bool, out: Floats
         for i in range(dim):
             out[i] -= centre[i]
     if steps.centred != 0.0 or steps.constant != 0.0:
-        scale_to(steps, steps.length * steps.share, dim, out)
+        scale_to(steps.normalise != 0.0, steps.length * steps.share, dim, out)
     if steps.constant != 0.0:
         out[dim] = steps.constant
+    if steps.own != 1.0:
+        for i in range(dim + (1 if steps.constant != 0.0 else 0)):
+            out[i] *= steps.own
     return clipped
 
 
 @kernel
-def scale_to(steps: Steps, length: float, dim: int, out: Floats) -> bool:
+def prepare_features(steps: Steps, x: Floats, out: Floats) -> bool:
+    """Write an action's features into `out`, clipped to L and times their share; returns whether they were clipped."""
+    for i in range(out.shape[0]):
+        out[i] = x[i]
+    clipped = scale_to(False, steps.length, out.shape[0], out)
+    for i in range(out.shape[0]):
+        out[i] *= steps.shared
+    return clipped
+
+
+@kernel
+def scale_to(normalise: bool, length: float, dim: int, out: Floats) -> bool:
     """Bring the first `dim` numbers to this length, or within it; returns whether something was clipped."""
     largest = 0.0
     for i in range(dim):
@@ -205,11 +229,11 @@ def scale_to(steps: Steps, length: float, dim: int, out: Floats) -> bool:
     for i in range(dim):
         total += (out[i] / largest) ** 2
     norm = math.sqrt(total)
-    if steps.normalise == 0.0 and largest * norm <= length:
+    if not normalise and largest * norm <= length:
         return False
     for i in range(dim):
         out[i] = out[i] / largest * (length / norm)
-    return steps.normalise == 0.0 and length * (1.0 + 1e-9) < largest * norm
+    return not normalise and length * (1.0 + 1e-9) < largest * norm
 
 
 # The centre -----------------------------------------------------------------------------------------------------------

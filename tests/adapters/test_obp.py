@@ -47,6 +47,20 @@ def test_it_chooses_and_learns_as_the_learner_would():
         np.testing.assert_array_equal(mine, other)
 
 
+def test_a_policy_with_arms_takes_contexts_as_they_are():
+    by_arm = tacit.LinUCB(arms=ARMS, dim=FEATURES)
+    ours, learner = TacitPolicy(by_arm, ARMS, seed=1), by_arm.start(seed=1)
+    assert ours.dim == FEATURES
+    for context in contexts(30):
+        action = ours.select_action(context.reshape(1, FEATURES))
+        decision = learner.decide(context)
+        assert action.tolist() == [decision.arm]
+        ours.update_params(action[0], context[0], context.reshape(1, FEATURES))
+        learner.reward(decision, float(context[0]))
+    for mine, other in zip(ours._deployed.learner.view, learner.view, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
 def test_when_rows_are_learned_does_not_tell_which_rounds_the_log_rejected():
     seen, rejecting = contexts(30), np.full(30, -1)
     kept = policy()

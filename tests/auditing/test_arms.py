@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.auditing.attacks import arms, joint
+from tacit.auditing.attacks import arms, joint, sums
 from tacit.auditing.claim import claim_of
 from tacit.auditing.engine import Work, run
 from tacit.auditing.live import live_of, run_live
 from tacit.auditing.script import Script
 from tacit.core.round import ROWS
 from tacit.core.session import Session
+from tacit.errors import BadInput
 from tacit.estimators.by_arm import empty_arms_view, fit_arms
 from tacit.preparation import Preparation
 from tests.auditing.test_live import halved, laid
@@ -139,6 +140,29 @@ def test_two_arms_show_less_than_one_and_a_person_all_of_theirs() -> None:
     assert shown[1] < 0.95 * shown[0]
 
 
+#: One form whose rewards alone are protected, in public contexts.
+REWARDS = {**POINT, "horizon": 1000}
+
+
+def test_a_replaced_reward_shows_four_fifths_of_what_is_promised_and_every_twin_is_found_out() -> None:
+    config = tacit.RenyiOFUL(**REWARDS)
+    released, chosen = sums.attacks(config)
+    first, second = released.sampler.scripts
+    assert np.array_equal(first.offers, second.offers), "contexts and arms are equal in both worlds"
+    assert np.array_equal(first.forced, second.forced)
+    assert (first.rewards != second.rewards).sum() == 1
+    assert 0.8 <= found_by(released, config, RUNS).gaussian <= 1.0
+    assert not found_by(chosen, config, TWIN_RUNS).refuted
+    twins = sums.twins(config)
+    assert [twin.name for twin in twins] == ["clipping off", "noise halved", "noise redrawn", "an arm without noise"]
+    assert [twin.name for twin in twins if not found_by(twin.spoil(released), config, TWIN_RUNS, 0.001).refuted] == []
+
+
+def test_a_run_without_a_release_is_no_attack() -> None:
+    with pytest.raises(BadInput, match="a release within 50 rounds, got none"):
+        sums.attacks(tacit.RenyiOFUL(**{**REWARDS, "horizon": 50}))
+
+
 @pytest.mark.parametrize("options", [POINT, LOUD], ids=["quiet", "loud"])
 def test_every_twin_is_found_out(options: dict) -> None:
     config = tacit.JointLinUCB(**options)
@@ -161,13 +185,72 @@ def test_twins_of_exact_noise_are_found_out() -> None:
     assert missed == []
 
 
-def test_the_live_learner_of_arms_has_the_law_that_is_attacked(monkeypatch: pytest.MonkeyPatch) -> None:
+SHORT = Preparation(centre_rounds=20)
+
+
+@pytest.mark.parametrize(
+    ("config", "family"),
+    [
+        (tacit.JointLinUCB(**LOUD, preparation=SHORT), joint),
+        (tacit.RenyiOFUL(**{**REWARDS, "epsilon": 10.0}, preparation=SHORT), sums),
+    ],
+    ids=["joint-linucb", "renyi-oful"],
+)
+def test_the_live_learner_of_arms_has_the_law_that_is_attacked(config, family, monkeypatch: pytest.MonkeyPatch) -> None:
     """And one with half the noise has not. A right one is found wrong once in 10⁹ runs of this test."""
-    config = tacit.JointLinUCB(**LOUD, preparation=Preparation(centre_rounds=20))
-    live = live_of(config, joint.attacks(config, "secure"), "secure")
+    live = live_of(config, family.attacks(config, "secure"), "secure")
     assert live is not None
     assert live.runs == 400
     with Work(0, 1, False) as work:
         assert run_live(work, live, claim_of(config), 0, (9,)).wrong == ()
         monkeypatch.setattr("tacit.core.session.refill", laid(halved))
         assert run_live(work, live, claim_of(config), 0, (9,)).wrong == ("its noise has not the law of its plan",)
+
+
+# Actions with features ------------------------------------------------------------------------------------------------
+
+#: With so much of the length for features, two rows of different arms weigh as much as two of one.
+FEATURED = {**LOUD, "shared": 2, "preparation": Preparation(centre_rounds=8, shared=math.sqrt(0.5))}
+
+
+def test_rows_with_features_are_as_far_apart_as_rows_may_be_and_mean_what_they_say() -> None:
+    for options in (FEATURED, {**FEATURED, "preparation": "none", "reward_weight": 0.5}):
+        config = tacit.JointLinUCB(**options)
+        first, second = arms.worst_rows(config)
+        session, shared = Session(config.plan(), 2, seed=0), 2
+        session.vault.learning[0] = session.view.stage[0] = 1
+        session.absorb(np.concatenate([arms.context(config, first.way), [1.0, 1e9], np.zeros(shared - 1)]), 1e9)
+        np.testing.assert_allclose(session.vault.sums, arms.image(config, first._replace(arm=1)), rtol=0, atol=1e-12)
+        most = max(arms._apart(config, first, second._replace(arm=arm)) for arm in (0, 1))
+        assert most <= config.sensitivity * (1 + 1e-12)
+        if options is FEATURED:
+            assert most == pytest.approx(config.sensitivity, rel=1e-12), "features of two arms, and opposite rewards"
+
+
+@pytest.mark.parametrize("sampler", [pytest.param("double", marks=pytest.mark.long), "secure"])
+def test_every_twin_of_a_hybrid_is_found_out(sampler: str) -> None:
+    config = tacit.JointLinUCB(**FEATURED)
+    one, two, *_ = joint.attacks(config, sampler)
+    runs = TWIN_RUNS if sampler == "double" else 3000
+    for attack in (one, two):
+        assert not found_by(attack, config, runs).refuted
+    twins = joint.twins(config, sampler)
+    assert {"a common part without noise", "ties without noise", "an arm without noise"} <= {
+        twin.name for twin in twins
+    }
+    assert "sensitivity of two arms" not in [twin.name for twin in twins], "it is that of one"
+    missed = [twin.name for twin in twins if not found_by(twin.spoil(one), config, runs, 0.001).refuted]
+    assert missed == []
+    if sampler == "double":
+        # Noise for two arms that have nothing in common: found out by two that have.
+        first, second = arms.worst_rows(config)
+        longer = arms._on_sums(config, config.planned(sampler), first, second._replace(arm=1), arms.OF_TWO)
+        bare = arms.with_noise(math.sqrt(2.0) / 1.5, arms._scaled)
+        assert found_by(bare(longer), config, runs, 0.001).refuted
+
+
+def test_the_live_learner_of_features_has_the_law_that_is_attacked() -> None:
+    config = tacit.JointLinUCB(**FEATURED)
+    live = live_of(config, joint.attacks(config, "secure"), "secure")
+    with Work(0, 1, False) as work:
+        assert run_live(work, live, claim_of(config), 0, (9,)).wrong == ()

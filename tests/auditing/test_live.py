@@ -25,12 +25,14 @@ JOINT = tacit.JointLinUCB(dim=2, releases="tree", horizon=8, **POINT)
 TOTALS = tacit.RenyiUCB(arms=2, **POINT)
 LOCAL = tacit.LocalLinUCB(dim=2, horizon=1000, **POINT)
 SHUFFLE = tacit.ShuffleLinUCB(dim=2, batch=8, horizon=32, **POINT)
+ARMS = tacit.ShuffleLinUCB(arms=2, dim=1, batch=8, horizon=32, honest=0.5, **POINT)
 #: A configuration for each face that a live program has.
 FACES = {
     "learner": JOINT,
     "totals": TOTALS,
     "device": LOCAL,
     "device and shuffler": SHUFFLE,
+    "device and shuffler, arms": ARMS,
     "reports as rows": tacit.OnlineLinUCB(dim=2, **POINT),
     "mixed reports": tacit.ShuffleLinUCB(
         dim=2, protocol="amplification", batch=20, horizon=80, epsilon=0.2, delta=0.1, honest=0.5
@@ -119,7 +121,7 @@ def test_half_the_noise_in_the_live_program_alone_is_found_out(config, monkeypat
     assert wrong(config).live.wrong == ("its noise has not the law of its plan",)
 
 
-@pytest.mark.parametrize("config", [JOINT, LOCAL, SHUFFLE], ids=["joint", "device", "shuffle"])
+@pytest.mark.parametrize("config", [JOINT, LOCAL, SHUFFLE, ARMS], ids=["joint", "device", "shuffle", "arms"])
 def test_no_noise_in_the_live_program_is_found_out(config, monkeypatch) -> None:
     monkeypatch.setattr(session, "refill", laid(np.zeros_like))
     assert "its noise has not the law of its plan" in wrong(config).live.wrong

@@ -118,8 +118,8 @@ def test_the_server_asks_for_no_noise_on_top_and_cannot_ask_for_less() -> None:
 
 def test_later_actions_are_attacked_unless_the_plan_ends_before_them() -> None:
     short = tacit.LocalLinUCB(dim=2, epsilon=1.0, delta=1e-5, horizon=2, person_rounds=2)
-    assert [attack.observed for attack in local.attacks(short)] == [REPORT, local.LAST_BITS]
-    assert [attack.observed for attack in local.attacks(FORMS[0])] == [REPORT, ACTIONS, local.LAST_BITS]
+    assert [attack.observed for attack in local.attacks(short)] == [REPORT]
+    assert [attack.observed for attack in local.attacks(FORMS[0])] == [REPORT, ACTIONS]
 
 
 @pytest.mark.parametrize("kind", local.FAMILY.kinds)

@@ -25,7 +25,8 @@ def named(config: Any) -> str:
 
 
 def test_what_is_seen_depends_on_what_makes_a_batch_private() -> None:
-    counts, local, amplified = FORMS[0], FORMS[3], FORMS[5]
+    counts, local, amplified, by_arm = FORMS[0], FORMS[3], FORMS[5], FORMS[6]
+    assert [attack.observed for attack in shuffle.attacks(by_arm)] == [BATCH, shuffle.OF_TWO, RELEASED, ACTIONS]
     assert [attack.observed for attack in shuffle.attacks(counts)] == [BATCH, RELEASED, ACTIONS]
     assert [attack.observed for attack in shuffle.attacks(local)] == [REPORT, BATCH, ACTIONS]
     assert [attack.observed for attack in shuffle.attacks(amplified)] == [BATCH, ACTIONS]
@@ -64,6 +65,20 @@ def test_the_score_of_a_mixed_batch_is_its_likelihood_ratio() -> None:
 
     ratio = np.log(likelihood([second, first, first]) / likelihood([first, first, first]))
     np.testing.assert_allclose(sampler.see(seen[0])[:, 0], ratio, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sampler", ["double", "secure"])
+def test_rows_of_one_arm_and_of_two_are_as_far_apart_as_rows_may_be(sampler: str) -> None:
+    """Of what devices write, without ones: the projection moves by the squares of the two distances."""
+    config: Any = tacit.ShuffleLinUCB(arms=3, dim=2, epsilon=1.0, delta=1e-5, horizon=32, batch=8, grid=2000)
+    one, two = shuffle.attacks(config, sampler)[:2]
+    for attack, distance in ((one, config.sensitivity), (two, 2.0)):
+        played: Any = attack.sampler
+        mixing = played.plan.params.mixing
+        bare = played.plan.params._replace(mixing=mixing._replace(ones=mixing.ones._replace(trials=0.0)))
+        seen = replace(played, plan=replace(played.plan, params=bare))
+        moved = seen.sample(1, 1, 0, (0,)) - seen.sample(0, 1, 0, (0,))
+        assert moved[0, 0] * config.plan().report.noise["step"] == pytest.approx(distance**2, rel=1e-2)
 
 
 def test_people_who_are_not_honest_are_left_out_of_the_totals() -> None:

@@ -50,7 +50,9 @@ def contestant(start, name: str = "somebody") -> Contestant:
     return Contestant(name, "LinUCB", "", "nothing", start)
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize(
+    "world", [pytest.param(world, marks=pytest.mark.long if world == "digits" else ()) for world in WORLDS]
+)
 def test_recorded_rounds_are_those_of_the_simulation_to_the_bit(world):
     recording = record(world, ROUNDS, seed=7)
     config = LinUCB(dim=WORLDS[world].features, width=0.2)

@@ -122,6 +122,7 @@ def test_all_goes_through_every_form(capsys, monkeypatch, tmp_path):
     assert len(families()) == 6
 
 
+@pytest.mark.long
 def test_arms_are_attacked_from_the_command_line(capsys):
     words = ("joint-linucb", "--epsilon", "1", "--delta", "1e-5", "--arms", "3", "--dim", "2", "--no-twins")
     code, found = facts(capsys, *words, "--runs", "2000")

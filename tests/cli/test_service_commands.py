@@ -119,6 +119,24 @@ def test_a_deployment_from_its_making_to_its_end(capsys, service):
     assert facts(capsys, "deployments", "list", *where) == []
 
 
+def test_arms_that_share_a_context_are_named_when_they_are_made_and_later(capsys, service):
+    url, _ = service
+    where = ["--url", url]
+    words = ["joint-linucb", "--arms", "3", "--dim", "2", "--epsilon", "1", "--delta", "1e-6", "--actions", "red,green"]
+    code, out, err = ask(capsys, "deployments", "create", "shop", *words, *where)
+    assert code == 0, err
+    assert "actions: red, green; 1 more can be named" in out
+    code, out, err = ask(capsys, "deployments", "add-action", "shop", "blue", *where)
+    assert code == 0, err
+    assert "actions: red, green, blue\n" in out
+    assert facts(capsys, "deployments", "show", "shop", *where)["deployment"]["arms"] == 3
+    with tacit.Client(url) as client:
+        assert client.decide("shop", ["blue"], context=[0.1, 0.2]).action == "blue"
+    assert "at most 3 actions" in refusal(capsys, "deployments", "add-action", "shop", "mint", *where)
+    assert "the name of an action" in refusal(capsys, "deployments", "add-action", "shop", *where)
+    assert facts(capsys, "deployments", "delete", "shop", *where) == {"deleted": "shop"}
+
+
 def test_what_cannot_be_deployed_is_refused_in_words(capsys, service):
     url, _ = service
     where = ["--url", url]

@@ -89,6 +89,8 @@ class Pretended:
                 return httpx.Response(200, json={"asked": query})
             case ("POST", _, "pause" | "resume"):
                 return httpx.Response(200, json={"state": parts[1]})
+            case ("POST", _, "actions"):
+                return httpx.Response(200, json={"action_ids": [body["id"]]})
             case ("DELETE", _):
                 return httpx.Response(204)
             case ("POST", _, "persons", "erase"):
@@ -119,7 +121,8 @@ class Pretended:
             return {"error": {"code": "bad_input", "message": "Expected somebody else.", "field": "person"}}
         number = len(self.decisions)
         actions = body.get("actions")
-        action = "0" if actions is None else actions[-1]["id"]
+        last = "0" if actions is None else actions[-1]
+        action = last if isinstance(last, str) else last["id"]
         index = 0 if actions is None else len(actions) - 1
         made = {"decision": f"{number:032x}", "action": action, "index": index, "view": 7}
         return self.decisions.setdefault(body["key"], made)

@@ -108,6 +108,28 @@ def test_a_policy_over_a_fixed_list_needs_no_actions(client, service):
     assert body(service.asked[0]).keys() == {"key"}
 
 
+def test_where_arms_share_a_context_it_is_sent_once(client, service):
+    assert client.decide(NAME, ["red", "blue"], context=np.array([0.1, 0.2]), key="first").action == "blue"
+    assert body(service.asked[0]) == {"key": "first", "context": [0.1, 0.2], "actions": ["red", "blue"]}
+    client.decide(NAME, context=(0.1, 0.2), key="second")
+    assert body(service.asked[1]) == {"key": "second", "context": [0.1, 0.2]}
+    client.decide_many(NAME, [{"context": [0.3], "actions": ("red",), "key": "third"}])
+    assert body(service.asked[2]) == {"decisions": [{"key": "third", "context": [0.3], "actions": ["red"]}]}
+    assert client.add_action(NAME, "green") == {"action_ids": ["green"]}
+    assert body(service.asked[3]) == {"id": "green"}
+    client.create("other", tacit.LinUCB(arms=3, dim=2), actions=("red", "blue"))
+    assert body(service.asked[4])["actions"] == ["red", "blue"]
+
+
+@pytest.mark.parametrize("actions", ["red", [], ["red", "red"], [1], {"red": [0.1]}.values(), 3])
+def test_names_beside_a_context_are_texts_each_once(client, service, actions):
+    with pytest.raises(BadInput, match="names of actions that share a context"):
+        client.decide(NAME, actions, context=[0.1])
+    with pytest.raises(BadInput, match="context as a list of numbers"):
+        client.decide(NAME, context=[[0.1]])
+    assert service.asked == []
+
+
 SOMEBODY = 0.987654321
 
 

@@ -366,6 +366,9 @@ def reports_of(config: Policy, count: int, seed: int = 1, stage: int = 0) -> lis
     found = []
     for person, offered in enumerate(actions(count, seed=seed, dim=config.dim)):  # type: ignore[attr-defined]
         device = config.device(seed=1000 * seed + person)
-        arm = device.choose(offered)
-        found.append({**device.report(offered[arm], float(offered[arm, 0] > 0)), "stage": stage})
+        arms = config.arms_of_context
+        offer = offered if arms is None else offered[0]
+        arm = device.choose(offer)
+        said = (offered[arm],) if arms is None else (offer, arm)
+        found.append({**device.report(*said, float(said[0][0] > 0)), "stage": stage})
     return found

@@ -25,12 +25,20 @@ CONFIGS = {
     "gram": tacit.LocalLinUCB(**_COMMON, constants=(0.5,), person_rounds=3),
     "counts": tacit.ShuffleLinUCB(**_COMMON, batch=4),
     "mixed": tacit.ShuffleLinUCB(**_COMMON, batch=4, protocol="amplification"),
+    "arms": tacit.ShuffleLinUCB(**_COMMON, batch=4, arms=2),
 }
 
 
 def messages() -> dict[str, Any]:
     """Every golden message by its name. The rows of a mixed batch are in an order nobody can repeat: sorted here."""
-    return {**_apart("xy"), **_apart("gram"), **_mixed("counts"), **_mixed("mixed"), **_sealed("counts")}
+    return {
+        **_apart("xy"),
+        **_apart("gram"),
+        **_mixed("counts"),
+        **_mixed("mixed"),
+        **_sealed("counts"),
+        **_mixed("arms"),
+    }
 
 
 def _apart(name: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from tacit.counters.counter import AtTimes
 from tacit.errors import AlreadyClosed, BadCheckpoint, BadInput, CheckpointSpent, HorizonSpent, Moved, VaultSealed
 from tacit.policies.context_blind import ContextBlind
 from tacit.privacy.event import TreeEvent
-from tests.offers import ask, decide, offered, taken, tell
+from tests.offers import ask, decide, features, offered, taken, tell
 
 from .worlds import DIM, EXAMPLES, behaviour, config, contents, counts_people, name_of, sets
 
@@ -69,7 +69,8 @@ class Service:
                     learner.reward(late, float(luck.uniform(-1, 1)))
         offers = self.luck.uniform(-0.5, 0.5, (20, 3, dim))
         if self.learner.config.fixed_actions is None:
-            self.arms.extend(self.learner.choose_many(offered(self.learner.config, offers)).tolist())
+            config = self.learner.config
+            self.arms.extend(self.learner.choose_many(offered(config, offers), **features(config, offers)).tolist())
 
 
 @pytest.mark.parametrize("policy", EXAMPLES, ids=name_of)

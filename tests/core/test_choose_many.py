@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from tacit.errors import BadInput, HorizonSpent
-from tests.offers import ask, offered, taken, tell
+from tests.offers import ask, features, offered, taken, tell
 
 from .worlds import DIM, EXAMPLES, behaviour, config, contents, counts_people, name_of, sets
 
@@ -27,7 +27,7 @@ def test_many_choices_are_that_many_calls_of_choose(policy, rounds):
     """To the bit: the arms, and the noise that was drawn for them."""
     one, many = (practised(policy, seed=3, rounds=rounds) for _ in range(2))
     offers = sets(200, 6, DIM, seed=2)
-    arms = many.choose_many(offered(policy, offers))
+    arms = many.choose_many(offered(policy, offers), **features(policy, offers))
     assert arms.dtype == np.int64
     assert arms.tolist() == [ask(one, actions) for actions in offers]
     assert behaviour(one) == behaviour(many)

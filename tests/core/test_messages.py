@@ -139,7 +139,7 @@ def test_there_is_no_schema_of_anything_else():
 def test_schemas_and_golden_messages_are_shipped_with_the_package():
     folder = files("tacit") / "protocol"
     assert {f"{kind}.schema.json" for kind in KINDS} <= {path.name for path in folder.iterdir()}
-    assert len([path for path in (folder / "golden").iterdir() if path.name.endswith(".json")]) == 19
+    assert len([path for path in (folder / "golden").iterdir() if path.name.endswith(".json")]) == 23
 
 
 @pytest.mark.parametrize("name", [name for name in golden.stored() if not name.endswith(("choice", "sealing"))])
@@ -190,7 +190,10 @@ def test_schemas_refuse_what_the_programs_refuse(name):
     message = golden.stored()[name]
     validator = Draft202012Validator(schema(message["tacit"]))
     changes = [{**message, "sender": "somebody"}, {**message, "version": 2}, {**message, "tacit": "letter"}]
-    changes += [{key: value for key, value in message.items() if key != gone} for gone in message]
+    # Contracts without arms say nothing of them.
+    changes += [{key: value for key, value in message.items() if key != gone} for gone in message if gone != "arms"]
+    if "arms" in message:
+        changes += [{**message, "arms": {**message["arms"], **wrong}} for wrong in ({"count": 1}, {"names": ["a"]})]
     if message["tacit"] == "report":
         changes += [{**message, "id": message["id"].upper() + "A"}, {**message, "stage": -1}]
         changes += [{**message, "values": values} for values in ([], [None], ["1"], [True], [1e300], [[1.0]])]

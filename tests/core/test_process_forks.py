@@ -210,7 +210,10 @@ print("apart")
     assert said.split() == ["apart"]
 
 
-@pytest.mark.parametrize("method", ["fork", pytest.param("forkserver", marks=pytest.mark.long), "spawn"])
+LONGER = [pytest.param(method, marks=pytest.mark.long) for method in ("forkserver", "spawn")]
+
+
+@pytest.mark.parametrize("method", ["fork", *LONGER])
 def test_no_way_of_multiprocessing_copies_a_learner(method, tmp_path):
     script = tmp_path / "program.py"
     script.write_text(

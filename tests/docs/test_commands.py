@@ -45,6 +45,8 @@ def understand(words: list[str]) -> None:
         if parsed.command in ("policies", "environments") and parsed.name:
             (policy if parsed.command == "policies" else environment)(parsed.name)
         return
+    if getattr(parsed, "what", None) == "add-action":
+        return  # what follows is the name of an action
     if getattr(parsed, "policy", None) in (None, "compose"):
         # Files, or everything there is: no policy whose options these would be.
         assert parsed.command in ("audit", "deployments", "privacy")

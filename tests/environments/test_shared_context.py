@@ -146,6 +146,8 @@ def test_settings_travel_as_a_dictionary_under_their_own_names():
         "relevant": 1,
         "low": 0.1,
         "high": 0.3,
+        "features_of_actions": 2,
+        "lift": 0.5,
     }
     config = CATALOGUE["shared-context"].from_dict(settings)
     assert config.to_dict() == settings

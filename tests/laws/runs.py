@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tacit.core.verbs import pay, show
 from tacit.environments import Environment
 from tacit.noise import stream
 from tacit.privacy.event import EitherEvent, Event, PersonEvent
+from tacit.privacy.scope import Protects
 from tacit.simulation.engine import start_world
 from tests.offers import ask, row_of, shown, some_row, taken, tell, world_for
 
@@ -92,6 +94,7 @@ def rows_to_tell(config: Policy) -> int:
     return first_release(config) + 32
 
 
+@cache
 def row_event(config: Policy) -> Any:
     """What sums release about one row: the event of a person is that of a row, counted several times."""
     return of_sums(config.plan().event)
@@ -108,6 +111,11 @@ def opening(config: Policy) -> int:
     return getattr(config, "centre_rounds", 0)
 
 
+def public_centre(config: Policy) -> bool:
+    """Whether that centre is of public contexts: it has no noise, and nothing of it is secret."""
+    return opening(config) > 0 and config.protects is Protects.REWARDS
+
+
 def past_the_opening(plan: Any) -> tuple[Any, Any]:
     """Vault and view as they are when rows go into the sums: the centre, if there is one, has been released."""
     vault, view = plan.vault(), plan.view()
@@ -119,8 +127,10 @@ def past_the_opening(plan: Any) -> tuple[Any, Any]:
 
 def in_units(config: Any, sums: np.ndarray) -> np.ndarray:
     """Sums, or a change of them, in units of the noise: on the diagonal it has twice the variance."""
-    found: np.ndarray = np.array(sums, np.float64)
-    blocks = found.reshape(getattr(config, "blocks", 1), -1)
-    width = getattr(config, "block", config.dim)
-    blocks[:, np.cumsum([0, *range(width, 1, -1)])] /= np.sqrt(2.0)
-    return blocks.ravel()
+    found: np.ndarray = np.array(sums, np.float64).ravel()
+    width, shared = getattr(config, "block", config.dim), config.shared or 0
+    common = len(found) - shared * (shared + 3) // 2
+    blocks = found[:common].reshape(getattr(config, "blocks", 1), -1)
+    blocks[:, np.cumsum([0, *range(width + shared, shared + 1, -1)])] /= np.sqrt(2.0)
+    found[common + np.cumsum([0, *range(shared, 1, -1)][: shared or 0], dtype=int)] /= np.sqrt(2.0)
+    return found

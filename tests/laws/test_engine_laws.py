@@ -16,7 +16,7 @@ from tacit.policies.catalogue import CATALOGUE
 from tacit.simulation import simulate
 from tacit.simulation.engine import start_world
 from tacit.simulation.loop import run
-from tests.offers import ask, offered, world_for
+from tests.offers import ask, features, offered, world_for
 
 from .conftest import CONTEXTS
 from .runs import contents, play, same, slates
@@ -89,7 +89,9 @@ def test_many_contexts_at_once_are_chosen_for_as_one_by_one(shown_config):
     for learner in (one, many):
         play(learner, 100, seed=13)
     offers = slates(40, 6, config.dim, seed=13)
-    assert many.choose_many(offered(config, offers)).tolist() == [ask(one, actions) for actions in offers]
+    assert many.choose_many(offered(config, offers), **features(config, offers)).tolist() == [
+        ask(one, actions) for actions in offers
+    ]
     assert ask(one, offers[0]) == ask(many, offers[0]), "and they have drawn the same noise"
 
 
@@ -123,13 +125,14 @@ def test_every_layout_and_dtype_of_actions_gives_the_same_arm(shown_config):
     learner = config.start(seed=6)
     play(learner, 200, seed=6)
     rng = np.random.default_rng(0)
-    actions = offered(config, rng.integers(-1, 2, (6, config.dim)).astype(float) / 4)
+    given = rng.integers(-1, 2, (6, config.dim)).astype(float) / 4
+    actions, more = offered(config, given), features(config, given)
     forms = [actions, np.asfortranarray(actions), actions.astype(np.float32), actions.tolist(), actions[::1]]
     twin = [config.start(seed=6) for _ in forms]
     chosen = []
     for one, form in zip(twin, forms, strict=True):
         play(one, 200, seed=6)
-        chosen.append(one.choose(form))
+        chosen.append(one.choose(form, **more))
     assert len(set(chosen)) == 1
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadInput
+from tests.offers import features
 
 from .runs import contents, learn, learn_that, play, same
 
@@ -109,12 +110,12 @@ BAD_ROWS_OF_ARMS = {
 def test_bad_contexts_are_refused_in_one_line_and_change_nothing(context_config):
     learner = context_config.start(seed=1)
     play(learner, 30, seed=1)
-    before = everything(learner)
+    before, more = everything(learner), features(context_config, GOOD[None])
     for case, (offer, message) in BAD_CONTEXTS.items():
         for ask in (learner.choose, learner.decide):
             who = {"person": "ann"} if ask == learner.decide and context_config.person_rounds else {}
             with pytest.raises(BadInput, match=message) as refused:
-                ask(offer[0], allowed=offer[1] if len(offer) > 1 else None, **who)
+                ask(offer[0], allowed=offer[1] if len(offer) > 1 else None, **who, **more)
             assert "\n" not in str(refused.value)
             assert same(before, everything(learner)), case
 
@@ -122,10 +123,10 @@ def test_bad_contexts_are_refused_in_one_line_and_change_nothing(context_config)
 def test_bad_rows_of_arms_are_refused_in_one_line_and_change_nothing(context_config):
     learner = context_config.start(seed=1)
     play(learner, 30, seed=1)
-    before = everything(learner)
+    before, more = everything(learner), [GOOD] if context_config.shared else []
     for case, (what, reward, message) in BAD_ROWS_OF_ARMS.items():
         with pytest.raises(BadInput, match=message) as refused:
-            learn_that(learner, what, reward)
+            learn_that(learner, (*what, *more), reward)
         assert "\n" not in str(refused.value)
         assert same(before, everything(learner)), case
 

@@ -96,7 +96,7 @@ class PlaysTheLast:
 @pytest.mark.parametrize(
     "config", [config for config in EXAMPLES if hasattr(config.plan().params, "exploration")], ids=name
 )
-def test_an_overridden_exploration_plays_with_both_samplers(config):
+def test_an_overridden_exploration_is_in_both_plans_and_plays(config):
     own = type("Own", (PlaysTheLast, type(config)), {})
     subclass = own.from_dict(config.to_dict())
     samplers = [sampler for sampler in SAMPLERS if planned(config, sampler) is not None]
@@ -104,6 +104,8 @@ def test_an_overridden_exploration_plays_with_both_samplers(config):
     for sampler in samplers:
         plan = subclass.planned(sampler)
         assert isinstance(plan.params.exploration, LastArm)
+        if sampler != samplers[0]:
+            continue  # the same code chooses, and what is compiled for a class of ours is not kept on disk
         if isinstance(plan.params, ByArm | Linear) and numba.typeof(plan.params) not in PLAYED:
             PLAYED.add(numba.typeof(plan.params))
             session = Session(plan, config.dim, seed=1, source=stream(1))

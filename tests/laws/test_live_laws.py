@@ -14,7 +14,7 @@ import pytest
 from tacit.auditing.live import fair
 from tacit.core.policy import Policy
 from tacit.noise import Binomial, DiscreteLaplace
-from tests.offers import row_of
+from tests.offers import report, row_of
 from tests.statistics import checks
 from tests.statistics.checks import UNSEEDED_LEVEL
 
@@ -72,7 +72,7 @@ def residuals(config: Policy, reports: int) -> np.ndarray:
     plan, device = config.plan("secure"), config.device(limit=reports)
     reported = plan.report
     nothing = min(max(0.0, reported.reward_low), reported.reward_high)
-    values = np.array([device.report(np.zeros(config.dim), nothing)["values"] for _ in range(reports)])
+    values = np.array([report(device, config, np.zeros(config.dim), nothing)["values"] for _ in range(reports)])
     if reported.kind == "counts":
         noise = reported.noise
         return values[:, 0] - noise["offset"] / noise["step"] - noise["ones"] * noise["probability"]

@@ -71,14 +71,24 @@ def noise_in_release(
 def of_published(config, vault, report, rows: int, stage: int) -> tuple[np.ndarray, np.ndarray, int]:
     """The same where the view does not tell the sums: its eigenvalues are clipped. They are as `publish` left them, and
     the rows as they were prepared, by a centre that has noise of its own."""
-    width = config.block
-    packed = vault.memory[-1].reshape(config.blocks, -1)
-    matrices, upper = np.zeros((config.blocks, width, width)), np.triu_indices(width)
-    matrices[:, upper[0], upper[1]] = matrices[:, upper[1], upper[0]] = packed[:, :-width]
+    width, shared, published = config.block, config.shared or 0, vault.memory[-1]
+    common = len(published) - shared * (shared + 3) // 2
+    packed = published[:common].reshape(config.blocks, -1)
+    matrices, upper = np.zeros((config.blocks, width, width)), np.triu_indices(width, 0, width + shared)
+    z, u, reward = report[:width], report[width : width + shared], report[width + shared]
+    own = upper[1] < width
+    matrices[:, upper[0][own], upper[1][own]] = matrices[:, upper[1][own], upper[0][own]] = packed[:, :-width][:, own]
     vectors = packed[:, -width:].copy()
-    z, reward = report[:width], report[width]
     matrices[0] -= rows * np.outer(z, z)
     vectors[0] -= rows * reward * z
+    if shared:  # as many as a context has; what stands beside a matrix has noise like a vector's
+        assert shared == width
+        last, above = np.zeros((width, width)), np.triu_indices(width)
+        last[above] = last[above[::-1]] = published[common:-width]
+        beside = packed[:, :-width][:, ~own].reshape(config.blocks, width, width)
+        beside[0] -= rows * np.outer(z, u)
+        matrices = np.concatenate([matrices, [last - rows * np.outer(u, u)]])
+        vectors = np.concatenate([vectors, [published[-width:] - rows * reward * u], beside.reshape(-1, width)])
     return matrices, vectors, stage
 
 

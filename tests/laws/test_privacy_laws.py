@@ -38,6 +38,7 @@ from .runs import (
     opening,
     past_the_opening,
     play,
+    public_centre,
     row_event,
     rows_to_tell,
     same,
@@ -231,7 +232,8 @@ def test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise(private_c
         assert normals <= draws.learn_normals
         assert uniforms <= draws.learn_uniforms
         if view.stage[0] > stage and draws.learn_uniforms == 0:
-            assert normals == (private_config.dim if row + 1 == opening(private_config) else draws.learn_normals)
+            centred = 0 if public_centre(private_config) else private_config.dim
+            assert normals == (centred if row + 1 == opening(private_config) else draws.learn_normals)
     assert (view.stage[0] > 0) == (private_config not in SILENT)
     assert np.isnan(noise.normals[: noise.at[0]]).all(), "noise that was used must not be readable again"
     assert np.isnan(noise.uniforms[: noise.at[1]]).all(), "noise that was used must not be readable again"
@@ -354,16 +356,20 @@ def test_the_sensitivity_is_attained(noisy_config):
 
 
 def test_rows_of_different_arms_move_the_sums_by_less_than_is_priced(noisy_config):
-    """Whatever they are: two full rows have squared distance 2L⁴ + 2(ζBL)², and the event at least that."""
+    """Whatever they are: two full rows have squared distance 2L⁴ + 2(ζBL)², and the event at least that; features that
+    both have bring opposite rewards further apart, and no further than is priced."""
     if noisy_config.arms_of_context is None:
         return
     plan = noisy_config.plan()
     bounds, unit = plan.params.row, np.eye(noisy_config.dim) * plan.params.row.action_norm
     rows = ((np.append(unit[0], 0), bounds.reward_high), (np.append(unit[0], 1), bounds.reward_low))
-    sums = [summed_once(plan, *row) for row in rows]
+    sums = [summed_once(plan, row_of(noisy_config, None, x), reward) for x, reward in rows]
     moved = np.linalg.norm(in_units(noisy_config, sums[0] - sums[1]))
     reward = bounds.reward_scale * (bounds.reward_high - bounds.reward_middle)
-    expected = np.sqrt(bounds.action_norm**4 + 2 * (reward * bounds.action_norm) ** 2)
+    together = (plan.params.preparation.shared * bounds.action_norm) ** 2  # <u, u'>
+    expected = np.sqrt(
+        bounds.action_norm**4 + 2 * (reward * bounds.action_norm) ** 2 - together**2 + 2 * reward**2 * together
+    )
     assert moved == pytest.approx(expected, rel=1e-9)
     assert moved <= row_event(noisy_config).sensitivity
 

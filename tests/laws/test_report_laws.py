@@ -18,6 +18,7 @@ from tacit.core.verbs import encode
 from tacit.errors import BadMessage, LimitReached, RepeatedReport, TacitError
 from tacit.noise import stream
 from tacit.privacy.scope import Trust
+from tests.offers import offered, report, row_of
 from tests.statistics.checks import LEVEL
 
 from .conftest import REPORTING, name
@@ -45,10 +46,12 @@ def live(config, steps: int, seed: int = 3) -> list[dict]:
     """What devices say in so many rounds, each new, to a server that answers with its view."""
     server, shuffler = programs(config)
     said = []
-    for step, actions in enumerate(slates(steps, 5, config.dim, seed)):
+    for step, actions in enumerate(slates(steps, config.arms_of_context or 5, config.dim, seed)):
         device = config.device()
         device.see(server.view())
-        message = device.report(actions[device.choose(actions)], 0.1 * (step % 7))
+        arm = device.choose(offered(config, actions))
+        x = actions[arm] if config.arms_of_context is None else np.append(actions[0], arm)
+        message = report(device, config, x, 0.1 * (step % 7))
         said.append(json.loads(json.dumps(message)))
         take(config, server, shuffler, message)
     return [*said, server.view()]
@@ -71,7 +74,7 @@ def test_a_server_knows_what_it_was_reported_and_nothing_else(reporting_config):
 
 def test_two_devices_with_the_same_input_draw_different_noise(reporting_config):
     x = np.full(reporting_config.dim, 0.2)
-    one, other = (reporting_config.device().report(x, 0.5) for _ in range(2))
+    one, other = (report(reporting_config.device(), reporting_config, x, 0.5) for _ in range(2))
     assert one["values"] != other["values"]
     assert one["id"] != other["id"]
 
@@ -98,7 +101,7 @@ def test_a_bad_report_is_refused_and_changes_nothing(reporting_config):
     config = reporting_config
     server, shuffler = programs(config)
     door = server if shuffler is None else shuffler
-    good = config.device().report(np.full(config.dim, 0.2), 0.5)
+    good = report(config.device(), config, np.full(config.dim, 0.2), 0.5)
     before = server.view()
     for what, message in spoiled(good).items():
         with pytest.raises(BadMessage):
@@ -121,10 +124,10 @@ def test_a_device_reports_no_more_often_than_it_is_priced_for(reporting_config):
     for limit in limits:
         device = config.device(limit=limit)
         for _ in range(limit):
-            device.report(np.zeros(config.dim), 0.0)
+            report(device, config, np.zeros(config.dim), 0.0)
         with pytest.raises(LimitReached):
-            device.report(np.zeros(config.dim), 0.0)
-        assert device.choose(np.eye(config.dim)) >= 0
+            report(device, config, np.zeros(config.dim), 0.0)
+        assert device.choose(offered(config, np.eye(config.dim))) >= 0
         costs.append(device.guarantee.epsilon)
     assert costs[0] < costs[1] < costs[2]
 
@@ -157,7 +160,11 @@ def test_numbers_that_are_none_make_a_report_of_a_row_of_zeros(reporting_config,
     nothing = row if reporting_config.zero_row is None else np.zeros(reporting_config.dim)
     for x, reward, like in ((row, bad, nothing), (spoiled, 0.5, np.zeros(reporting_config.dim))):
         mine, theirs = reporting_config.device(seed=4), reporting_config.device(seed=4)
-        assert mine.report(x, reward) == theirs.report(like, 0.0)
+        if reporting_config.arms_of_context is None:
+            expected = theirs.report(like, 0.0)
+        else:  # a row of no arm: a context of zeros would still have a constant
+            expected = theirs._write(reporting_config.empty_row, 0.0)
+        assert report(mine, reporting_config, x, reward) == expected
         assert mine.made == 1
 
 
@@ -175,7 +182,8 @@ def test_what_leaves_a_device_is_a_whole_number_of_steps(reporting_config):
     step = 1 if terms["kind"] == "counts" else terms["noise"]["step"]
     device = reporting_config.device(limit=5)
     x = np.full(reporting_config.dim, 0.2345)  # no whole number of steps of any of them
-    values = np.array([device.report(x, reward)["values"] for reward in (0.1, 0.2, 0.3, 0.4, 0.6)])
+    rewards = (0.1, 0.2, 0.3, 0.4, 0.6)
+    values = np.array([report(device, reporting_config, x, reward)["values"] for reward in rewards])
     steps = values[:, reporting_config.dim if terms["kind"] == "xy" else -1] / step
     assert np.abs(steps - np.rint(steps)).max() < 1e-3
 
@@ -192,9 +200,11 @@ def test_whatever_comes_a_report_moves_by_at_most_its_declared_sensitivity(data)
     reports = []
     for _ in range(2):
         x = np.array(data.draw(st.lists(numbers, min_size=config.dim, max_size=config.dim)))
-        report = np.zeros(plan.report_size)
-        encode(plan.params, plan.view(), x, data.draw(numbers), report, stream(1))
-        reports.append(report[:size].copy())
+        made = np.zeros(plan.report_size)
+        if config.arms_of_context is not None:
+            x = np.append(x, data.draw(st.integers(-1, config.arms_of_context)))
+        encode(plan.params, plan.view(), x, data.draw(numbers), made, stream(1))
+        reports.append(made[:size].copy())
     slack = np.sqrt(size) if plan.report.kind == "counts" else 0.0
     moved = np.linalg.norm(reports[0] - reports[1])
     assert moved <= plan.event.sensitivity * (1 + 1e-9) + slack + 1e-9
@@ -211,7 +221,7 @@ def test_every_reported_number_that_is_private_has_the_calibrated_noise(config):
     runs, noise, x = 2000, stream(7), np.full(config.dim, 0.1)
     view, reports = plan.view(), np.zeros((2000, plan.report_size))
     for run in range(runs):
-        encode(params, view, x, 0.1, reports[run], noise)
+        encode(params, view, row_of(config, view, x), 0.1, reports[run], noise)
     spread = reports[:, : plan.report.size].var(axis=0, ddof=1)
     private = spread[spread > 0]
     public = plan.report.size - len(private)

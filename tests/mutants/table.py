@@ -22,6 +22,7 @@ class Mutant(NamedTuple):
 
 ORACLE = "tests/privacy/test_oracle.py::test_no_event_is_cheaper_than_the_other_accountant_finds"
 LEDGER = "tests/privacy/test_ledger.py"
+SHUFFLED = "tests/policies/test_shuffled_arms.py"
 LAWS = "tests/laws/test_privacy_laws.py"
 
 
@@ -785,7 +786,7 @@ _SUMS = (
     ),
     Mutant(
         "the sensitivity of a row without its rewards",
-        "policies/joint_linucb.py",
+        "privacy/sensitivity.py",
         "return length**2 + reward**2 if reward <= length else 2 * length * reward",
         "return length**2",
         (
@@ -796,8 +797,8 @@ _SUMS = (
     Mutant(
         "the sensitivity of OFUL by the half of its rewards",
         "policies/oful.py",
-        "return self.reward_range * self.action_norm",
-        "return self.reward_range / 2 * self.action_norm",
+        "return self.reward_scale * self.reward_range * self.action_norm",
+        "return self.reward_scale * self.reward_range / 2 * self.action_norm",
         ("tests/laws/test_reward_laws.py::test_the_sensitivity_of_a_reward_is_attained[renyi-oful-0]",),
     ),
     Mutant(
@@ -830,7 +831,7 @@ _SUMS = (
     ),
     Mutant(
         "ones shared among people that are not honest",
-        "policies/shuffle_linucb.py",
+        "policies/_shuffle_noise.py",
         "return _certified(config, grid, math.ceil(trials / config.honest_people), 0.5)",
         "return _certified(config, grid, math.ceil(trials / config.batch_size), 0.5)",
         (f"{LAWS}::test_accounted_cost_never_exceeds_the_promise[shuffle-linucb-0]",),
@@ -872,8 +873,8 @@ _SUMS = (
     Mutant(
         "a tree under half its noise",
         "counters/tree.py",
-        "    held = memory[tree_noise(counter.scale, memory, row, dim, noise)]",
-        "    held = memory[tree_noise(counter.scale / 2, memory, row, dim, noise)]",
+        "    held = memory[tree_noise(counter.scale, memory, row, dim, noise, counter.shared)]",
+        "    held = memory[tree_noise(counter.scale / 2, memory, row, dim, noise, counter.shared)]",
         ("tests/mechanisms/test_in_a_learner.py::test_a_view_is_the_exact_sums_plus_the_noise_of_the_mechanism",),
     ),
     Mutant(
@@ -907,8 +908,8 @@ _SUMS = (
     Mutant(
         "a window under half its noise",
         "counters/window.py",
-        "draw_symmetric(noise, counter.scale, dim, slot)",
-        "draw_symmetric(noise, counter.scale / 2, dim, slot)",
+        "draw_symmetric(noise, counter.scale, dim, slot, counter.shared)",
+        "draw_symmetric(noise, counter.scale / 2, dim, slot, counter.shared)",
         ("tests/policies/test_window.py::test_a_view_holds_the_rows_of_its_window_and_one_draw_per_segment",),
     ),
     Mutant(
@@ -924,8 +925,9 @@ _SUMS = (
     Mutant(
         "toeplitz releases of one draw, used again",
         "counters/toeplitz.py",
-        "    draw_symmetric(noise, params.scale, dim, fresh)\n    for k in range(fresh.shape[0]):\n        plain[k]",
-        "    if plain[0] == 0.0:\n        draw_symmetric(noise, params.scale, dim, fresh)\n"
+        "    draw_symmetric(noise, params.scale, dim, fresh, params.shared)\n"
+        "    for k in range(fresh.shape[0]):\n        plain[k]",
+        "    if plain[0] == 0.0:\n        draw_symmetric(noise, params.scale, dim, fresh, params.shared)\n"
         "    for k in range(fresh.shape[0]):\n        plain[k]",
         (f"{LAWS}::test_noise_is_drawn_where_the_trust_model_says_and_never_otherwise[joint-linucb-0]",),
     ),
@@ -988,8 +990,8 @@ _SUMS = (
     Mutant(
         "a batch without the ones of its people",
         "policies/shuffle_linucb.py",
-        "ones=noise.ones(batch * noise.each),",
-        "ones=noise.ones(noise.each),",
+        "params=self._params(noise, together=batch * noise.each),",
+        "params=self._params(noise, together=noise.each),",
         ("tests/policies/test_shuffle_linucb.py::test_ones_drawn_at_once_and_ones_of_devices_have_the_same_law",),
     ),
     Mutant(
@@ -1312,6 +1314,20 @@ _EXACT = (
         ("tests/service/test_isolation.py::test_what_was_drawn_ahead_stays_in_the_process_that_drew_it",),
     ),
     Mutant(
+        "an arm that was not offered",
+        "service/deciding.py",
+        "rows = offer(self.config, rows[0], arms)",
+        "rows = offer(self.config, rows[0])",
+        ("tests/service/test_arms.py::test_only_what_is_there_is_taken_and_arms_without_a_name_never",),
+    ),
+    Mutant(
+        "a decision that is kept as one of another arm",
+        "service/deciding.py",
+        "kept = self.config.taken(rows, arm).tobytes()",
+        "kept = self.config.taken(rows, 0).tobytes()",
+        ("tests/service/test_arms.py::test_a_request_is_one_context_and_what_is_kept_of_it_too",),
+    ),
+    Mutant(
         "a service whose plans are in doubles",
         "service/settings.py",
         'return config.planned("secure")',
@@ -1370,9 +1386,51 @@ _EXACT = (
     Mutant(
         "devices of the shuffle without ones",
         "policies/shuffle_linucb.py",
-        "device = params._replace(row=params.row._replace(ones=noise.ones(noise.each)), counter=nothing)",
-        "device = params._replace(counter=nothing)",
+        "device=self._params(noise, each=noise.each) if noise.counts else None,",
+        "device=self._params(noise) if noise.counts else None,",
         ("tests/policies/test_shuffle_linucb.py::test_a_device_adds_the_ones_of_its_contract",),
+    ),
+    Mutant(
+        "ones in the block of the arm alone, which tell it",
+        "policies/shuffled_arms.py",
+        "        for k in range(count):\n            report[k] += draw_ones",
+        "        for k in range(max(arm, 0) * size, (max(arm, 0) + 1) * size):\n            report[k] += draw_ones",
+        (f"{SHUFFLED}::test_every_block_has_the_ones_of_the_contract_whichever_arm_it_was",),
+    ),
+    Mutant(
+        "a report of arms with the exact row beside it",
+        "policies/shuffled_arms.py",
+        "    for k in range(count, report.shape[0]):\n",
+        "    for k in range(count, count):\n",
+        (f"{SHUFFLED}::test_neither_the_row_nor_what_made_the_ones_stays_beside_a_report",),
+    ),
+    Mutant(
+        "a report of arms whose rounding leans down",
+        "policies/shuffled_arms.py",
+        "    fill_uniforms(noise, block)\n",
+        "    block[:] = 1.0\n",
+        (f"{SHUFFLED}::test_a_report_is_what_the_contract_says[standard]",),
+    ),
+    Mutant(
+        "one block of arms paid for where two differ",
+        "policies/shuffle_linucb.py",
+        "else 2 * linalg.block_size(self.block)",
+        "else linalg.block_size(self.block)",
+        (f"{SHUFFLED}::test_noise_does_not_grow_with_the_number_of_arms[none]",),
+    ),
+    Mutant(
+        "shuffled arms priced in the unit of the curator's noise",
+        "policies/shuffle_linucb.py",
+        "return BESIDE * row_sensitivity(",
+        "return row_sensitivity(",
+        (f"{SHUFFLED}::test_two_rows_are_no_farther_apart_than_is_priced_and_some_are_as_far",),
+    ),
+    Mutant(
+        "sums of shuffled arms learned √2 times too large beside a diagonal",
+        "counters/batches.py",
+        "weight = 1.0 if i == j else counter.beside",
+        "weight = 1.0",
+        (f"{SHUFFLED}::test_each_arm_has_the_sums_of_its_own_rows_under_the_stated_noise[one process]",),
     ),
     Mutant(
         "ones that lie ready and are not added",
@@ -1600,6 +1658,7 @@ _CLOCK = (
 
 ARMS = "tests/policies/test_arms.py"
 FORGETS = "tests/counters/test_discounted.py"
+HYBRID = "tests/policies/test_hybrid.py"
 PREPARES = "tests/test_preparation.py"
 
 _ARMS = (
@@ -1626,7 +1685,7 @@ _ARMS = (
     ),
     Mutant(
         "opposite rewards of one arm taken for rows of two",
-        "policies/joint_linucb.py",
+        "privacy/sensitivity.py",
         "return length**2 + reward**2 if reward <= length else 2 * length * reward",
         "return length * math.sqrt(length**2 + 2 * reward**2) if reward <= length else 2 * length * reward",
         (f"{LAWS}::test_the_sensitivity_is_attained[joint-linucb-12]",),
@@ -1648,8 +1707,8 @@ _ARMS = (
     Mutant(
         "discounted sums without noise",
         "counters/discounted.py",
-        "    draw_symmetric(noise, counter.scale, dim, released)\n",
-        "    draw_symmetric(noise, counter.scale, dim, released)\n    released[:] = 0.0\n",
+        "    draw_symmetric(noise, counter.scale, dim, released, counter.shared)\n",
+        "    draw_symmetric(noise, counter.scale, dim, released, counter.shared)\n    released[:] = 0.0\n",
         (f"{FORGETS}::test_what_is_published_has_the_deviation_that_is_said",),
     ),
     Mutant(
@@ -1667,6 +1726,37 @@ _ARMS = (
         (f"{FORGETS}::test_on_a_lattice_what_is_published_is_off_by_rounding_alone",),
     ),
     Mutant(
+        "vectors under half their noise",
+        "counters/discounted.py",
+        "draw_vectors(noise, counter.scale, dim, released)",
+        "draw_vectors(noise, counter.scale / 2, dim, released)",
+        ("tests/policies/test_oful_arms.py::test_the_first_vectors_have_the_noise_that_is_priced",),
+    ),
+    Mutant(
+        "vectors on a lattice without noise",
+        "counters/discounted.py",
+        "draw_vectors(noise, 1.0, dim, released)",
+        "draw_vectors(noise, 0.0, dim, released)",
+        (
+            "tests/laws/test_secure_laws.py"
+            "::test_everything_released_is_a_whole_number_with_its_noise_added_once[renyi-oful-3]",
+        ),
+    ),
+    Mutant(
+        "a vector whose first number alone has noise",
+        "noise/symmetric.py",
+        "fill_normals(noise, out[vector:at])",
+        "fill_normals(noise, out[vector : vector + 1])",
+        ("tests/policies/test_oful_arms.py::test_a_draw_of_vectors_has_zeros_on_matrices_and_uses_no_number_twice",),
+    ),
+    Mutant(
+        "exact matrices where contexts are protected",
+        "policies/oful_arms.py",
+        "    if config.protects_contexts:\n",
+        "    if config.protects_contexts and config.arms < 2:\n",
+        ("tests/policies/test_oful_arms.py::test_nonsense_is_refused_with_the_reason",),
+    ),
+    Mutant(
         "a segment that is summed again",
         "counters/discounted.py",
         "        sums[k] = 0.0\n",
@@ -1679,6 +1769,56 @@ _ARMS = (
         "vault.sums[..., arm * size : (arm + 1) * size]",
         "vault.sums[..., arm * size + (arm == 0) : (arm + 1) * size + (arm == 0)]",
         (f"{ARMS}::test_a_row_of_an_arm_leaves_the_blocks_of_all_others[double-0]",),
+    ),
+    Mutant(
+        "a common part without noise",
+        "noise/symmetric.py",
+        "    for k in range(out.shape[0]):\n        out[k] *= scale\n",
+        "    for k in range(out.shape[0]):\n"
+        "        out[k] *= 0.0 if k >= out.shape[0] - shared * (shared + 3) // 2 and shared > 0 else scale\n",
+        (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[discounted-common]",),
+    ),
+    Mutant(
+        "no noise beside the matrices",
+        "noise/symmetric.py",
+        "            at += dim - i + shared\n",
+        "            at += dim - i\n            out[at : at + shared] *= 0.0\n            at += shared\n",
+        (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[discounted-beside]",),
+    ),
+    Mutant(
+        "a common part whose diagonal has the noise of the rest",
+        "noise/symmetric.py",
+        "    for i in range(shared):\n        out[at] *= _SQRT2\n",
+        "    for i in range(shared):\n        out[at] *= 1.0\n",
+        (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[tree-common]",),
+    ),
+    Mutant(
+        "diagonals of a lattice where there are none",
+        "counters/counter.py",
+        "[beside * i + dim * i - i * (i - 1) // 2 for i in range(dim)]",
+        "[dim * i - i * (i - 1) // 2 for i in range(dim)]",
+        (f"{HYBRID}::test_every_number_has_noise_and_its_share_of_it[toeplitz-own]",),
+    ),
+    Mutant(
+        "features that are not clipped",
+        "preparation.py",
+        "    clipped = scale_to(False, steps.length, out.shape[0], out)\n",
+        "    clipped = False\n",
+        (f"{HYBRID}::test_no_row_is_longer_than_the_bound_whatever_comes[1.0]",),
+    ),
+    Mutant(
+        "features on top of a full context",
+        "preparation.py",
+        "            out[i] *= steps.own\n",
+        "            out[i] *= 1.0\n",
+        (f"{HYBRID}::test_no_row_is_longer_than_the_bound_whatever_comes[1.0]",),
+    ),
+    Mutant(
+        "features that are summed with the context of the next arm",
+        "policies/by_arm.py",
+        "common: int = vault.sums.shape[-1] - linalg.block_size(shared)\n",
+        "common: int = vault.sums.shape[-1] - linalg.block_size(shared) - 1\n",
+        (f"{HYBRID}::test_sums_are_those_of_whole_rows_and_nothing_is_kept_that_is_always_zero[double]",),
     ),
     Mutant(
         "rewards that are not measured from the middle",
@@ -1755,17 +1895,43 @@ _ARMS = (
     Mutant(
         "centred contexts that are longer than the bound",
         "preparation.py",
-        "        scale_to(steps, steps.length * steps.share, dim, out)\n",
+        "        scale_to(steps.normalise != 0.0, steps.length * steps.share, dim, out)\n",
         "        pass\n",
         (f"{PREPARES}::test_a_row_without_its_shrinking_would_be_longer",),
     ),
     Mutant(
         "a constant beside contexts of full length",
         "preparation.py",
-        "scale_to(steps, steps.length * steps.share, dim, out)",
-        "scale_to(steps, steps.length, dim, out)",
+        "scale_to(steps.normalise != 0.0, steps.length * steps.share, dim, out)",
+        "scale_to(steps.normalise != 0.0, steps.length, dim, out)",
         ("tests/privacy/test_preparation.py::test_no_context_comes_out_longer_than_the_bound",),
     ),
 )
 
-MUTANTS: tuple[Mutant, ...] = _PRICES + _CURVES + _BOOKS + _PROGRAMS + _SUMS + _EXACT + _CLOCK + _ARMS
+LAST_BITS = "tests/laws/test_low_bits.py"
+
+_LAST_BITS = (
+    Mutant(
+        "an attack on last bits that takes any number for a whole step",
+        "auditing/low_bits.py",
+        "np.abs(moved - np.rint(moved)) > _HAIR",
+        "np.abs(moved - np.rint(moved)) > 1.0",
+        (f"{LAST_BITS}::test_a_number_off_its_lattice_is_ruled_out_and_one_without_noise_by_any_difference",),
+    ),
+    Mutant(
+        "a number without noise that is not looked at",
+        "auditing/low_bits.py",
+        "return np.where(noised, off, seen != exact)",
+        "return np.where(noised, off, False)",
+        (f"{LAST_BITS}::test_a_number_off_its_lattice_is_ruled_out_and_one_without_noise_by_any_difference",),
+    ),
+    Mutant(
+        "a run that rules both inputs out and counts for nothing",
+        "auditing/low_bits.py",
+        "(first < 0) | (first > 1)",
+        "first < 0",
+        (f"{LAST_BITS}::test_a_run_counts_as_certain_if_it_rules_out_the_input_that_it_was_not",),
+    ),
+)
+
+MUTANTS: tuple[Mutant, ...] = _PRICES + _CURVES + _BOOKS + _PROGRAMS + _SUMS + _EXACT + _CLOCK + _ARMS + _LAST_BITS

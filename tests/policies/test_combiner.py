@@ -241,6 +241,7 @@ def trials(config, rounds, count, seed=1):
     return np.array(shares), np.array(dropped)
 
 
+@pytest.mark.long
 def test_with_the_published_constants_it_commits_to_one_base_at_once():
     """To the one of the least R_i, unless the noise in its first few rewards exceeds the difference of the penalties.
 

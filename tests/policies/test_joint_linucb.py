@@ -181,7 +181,7 @@ def runs_of(config, environment, rounds, runs):
 
 @pytest.mark.parametrize("environment", [Sphere(dim=5, gap=0.1), FixedArms(dim=5, gap=0.1)], ids=lambda it: it.slug)
 @pytest.mark.parametrize("releases", ["geometric", "tree"])
-@pytest.mark.parametrize("failure", [1e-5, 0.05])
+@pytest.mark.parametrize("failure", [pytest.param(1e-5, marks=pytest.mark.long), 0.05])
 def test_the_true_parameter_is_inside_every_view_of_almost_all_runs(environment, releases, failure):
     """At least a share 1 − α of runs has θ* inside the confidence set of every view, and V is never repaired."""
     rounds, runs = 5_000, 40
@@ -202,7 +202,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("failure", [1e-5, 0.05])
+@pytest.mark.parametrize("failure", [pytest.param(1e-5, marks=pytest.mark.long), 0.05])
 def test_the_true_parameter_is_inside_under_the_other_calibrations_too(name, failure):
     """Twenty runs each; at α = 0.05 one of them may fail, and none does."""
     rounds, runs = 3_000, 20

@@ -410,6 +410,7 @@ def regret(config, rounds=4000):
 DISJOINT = {"dim": 6, "arms": 3, "horizon": 4000, "parameter_norm": 0.9}
 
 
+@pytest.mark.long
 def test_privacy_has_its_price_and_the_published_width_many_times_that():
     free, gram, published = (
         regret(LinPriv(**DISJOINT, **options))

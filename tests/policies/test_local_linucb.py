@@ -238,6 +238,7 @@ def test_reports_beyond_the_horizon_are_refused():
         ({"noise_level": -1.0}, "noise_level"),
         ({"constants": (0.6, 0.8)}, "nothing"),
         ({"reward_low": 1.0}, "reward_low < reward_high"),
+        ({"arms": 3}, r"ShuffleLinUCB\(arms=…\) with a shuffler"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes, message):

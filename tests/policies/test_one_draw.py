@@ -112,7 +112,7 @@ def divergence(config, redraw: bool, epsilon: float) -> tuple[float, float]:
         (2.0, 0.01),
         pytest.param(2.0, 1.0, marks=pytest.mark.long),
         pytest.param(0.5, 0.01, marks=pytest.mark.long),
-        (0.5, 1.0),
+        pytest.param(0.5, 1.0, marks=pytest.mark.long),
     ],
 )
 def test_drawn_once_the_arms_stay_below_the_bound_and_redrawn_they_break_it(rho, optimism):

@@ -401,6 +401,7 @@ def test_with_the_noise_off_it_is_close_to_linucb():
         assert 0.3 * plain < tacit.simulate(config, world, **run).regret_mean < 1.5 * plain
 
 
+@pytest.mark.long
 def test_at_epsilon_10_with_the_published_noise_maler_learns():
     """20 trials of 20,000 rounds, published σ, c = 2: mean regret between 400 and 900; uniform play has 9,410.
 

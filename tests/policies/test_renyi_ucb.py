@@ -84,8 +84,10 @@ def test_regret_of_adar_ucb_is_what_it_should_be(config, expected):
 
 @pytest.mark.parametrize(
     ("config", "expected"),
-    [(tacit.LaplaceUCB(epsilon=1.0), 1704), (tacit.SuccessiveElimination(epsilon=1.0, horizon=10**6), 3723)],
-    ids=["AdaP-UCB", "DP-SE"],
+    [
+        pytest.param(tacit.LaplaceUCB(epsilon=1.0), 1704, id="AdaP-UCB"),
+        pytest.param(tacit.SuccessiveElimination(epsilon=1.0, horizon=10**6), 3723, id="DP-SE", marks=pytest.mark.long),
+    ],
 )
 def test_regret_under_pure_dp_is_what_our_reading_gave_before(config, expected):
     result = tacit.simulate(config, WORLD, 10**6, trials=400, seed=1, by="episodes")

@@ -184,7 +184,7 @@ def released(config, apart: bool, runs=600, spoil=lambda params: params) -> np.n
         else:
             _one_process(spoil(plan.params), vault, view, x, reward, report, stream(run))
         assert view.stage[0] == 1
-        found.append(vault.memory[0] - exact)
+        found.append(vault.memory[-1] - exact)
     return np.array(found) / plan.noise_scale
 
 
@@ -240,7 +240,7 @@ def test_the_test_rejects_reports_that_are_rounded_up():
         vault, report = plan.vault(), np.zeros(plan.report_size)
         zeros = tape_of(np.zeros(0), np.zeros(BATCH * SIZE))
         _rounded_up(plan.params, vault, plan.view(), x, 0.5, report, zeros, stream(run))
-        found.append(vault.memory[0] - BATCH * np.append(np.outer(x, x)[UPPER], 0.5 * x))
+        found.append(vault.memory[-1] - BATCH * np.append(np.outer(x, x)[UPPER], 0.5 * x))
     assert p_value(np.array(found) / plan.noise_scale) < LEVEL
 
 
@@ -305,7 +305,7 @@ def test_nothing_gets_out_inside_a_batch():
         after = learner.view
         changed = any(not np.array_equal(*pair) for pair in zip(before, after, strict=True))
         assert changed == (row % BATCH == 0)
-        assert learner._session.vault.memory[0].any() == (row >= BATCH)
+        assert learner._session.vault.memory[-1].any() == (row >= BATCH)
     assert learner.view.stage[0] == 2
 
 
@@ -377,7 +377,7 @@ def test_only_the_proved_width_says_that_it_is():
         ({"grid": 8, "protocol": "amplification"}, "Expected grid"),
         ({"grid": 0}, "grid >= 1"),
         ({"calibration": "guess"}, "calibration"),
-        ({"width": "published"}, "'least-squares', 'script', 'theory'"),
+        ({"width": "published"}, "'least-squares', 'noise-aware', 'script', 'theory'"),
         ({"shift": 2.0}, 'width="theory"'),
         ({"horizon": 1}, "horizon >= 2"),
     ],

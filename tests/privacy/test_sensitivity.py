@@ -132,6 +132,46 @@ def test_one_arm_opposite_rewards_and_cosine_half_q_attain_it(weight: float) -> 
     assert math.sqrt(1 + weight) < 0.995 * config.sensitivity
 
 
+def hybrid_image(arm: int, w: np.ndarray, y: float, scale: float, shared: int) -> np.ndarray:
+    """The same where the first numbers of a row are features of the action: blocks of two arms, what stands beside
+    them, and the block that both have in common."""
+    u, z, root = w[:shared], w[shared:], math.sqrt(2)
+    found, own = np.zeros((2, len(z) ** 2 + len(z) * shared + len(z))), [np.outer(z, z).ravel() / root, np.outer(z, u)]
+    found[arm] = np.concatenate([own[0], own[1].ravel(), scale * y * z])
+    return np.concatenate([found.ravel(), np.outer(u, u).ravel() / root, scale * y * u])
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.0, 2.0, 3.0])
+def test_no_two_rows_with_a_part_in_common_lie_further_apart(weight: float) -> None:
+    """Of one arm or of two, whatever share of them is features: neither weighs more than the worst pair of one arm, and
+    both come as close to it as a search does. A row by itself weighs what it did."""
+    config, rng, shared = configured(weight), np.random.default_rng(6), 2
+    worst = {True: 0.0, False: 0.0}
+    for _ in range(3000):
+        share = rng.choice([0.3, 0.7, 1.0, rng.random()])
+        rows = []
+        for _ in range(2):
+            u, z = rng.standard_normal(shared), rng.standard_normal(2)
+            if rng.random() < 0.5 and rows:  # features at a small angle to those of the other row
+                u = rows[0][:shared] + 0.3 * rng.random() * u
+            u, z = share * u / max(np.linalg.norm(u), 1e-9), math.sqrt(1 - share**2) * z / np.linalg.norm(z)
+            rows.append(np.append(u, z) * (1.0 if rng.random() < 0.7 else rng.random()))
+        rewards = 0.5 * np.where(rng.random(2) < 0.8, rng.choice([-1.0, 1.0], 2), rng.uniform(-1, 1, 2))
+        arms = rng.integers(2, size=2)
+        one, two = (
+            hybrid_image(int(arm), w, y, config.reward_scale, shared)
+            for arm, w, y in zip(arms, rows, rewards, strict=True)
+        )
+        alone = math.sqrt(rows[0] @ rows[0] * (rows[0] @ rows[0] / 2 + (config.reward_scale * rewards[0]) ** 2))
+        assert math.isclose(np.linalg.norm(one), alone, rel_tol=1e-12)
+        same = bool(arms[0] == arms[1])
+        worst[same] = max(worst[same], float(np.linalg.norm(one - two)))
+    assert max(worst.values()) <= config.sensitivity * (1 + 1e-12)
+    assert min(worst.values()) > 0.97 * config.sensitivity
+    if weight >= 1:  # what two arms without a part in common weigh would not do
+        assert worst[False] > 1.005 * math.sqrt(1 + weight)
+
+
 @pytest.mark.parametrize("weight", [0.25, 1.0, 2.0, 3.0])
 def test_a_row_that_only_comes_or_goes_weighs_at_most_one_by_root_two_of_it(weight: float) -> None:
     config = configured(weight)

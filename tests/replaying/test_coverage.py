@@ -50,6 +50,7 @@ def learner_coverage(config, rows, runs=1):
     return found
 
 
+@pytest.mark.long
 def test_intervals_hold_the_truth_for_a_policy_that_learns():
     """LinUCB on 300 rows: a hundred accepted rounds, and 150 rows to be judged on."""
     found = learner_coverage(tacit.LinUCB(dim=9, width=0.3), 300)

@@ -138,6 +138,28 @@ def test_a_policy_of_another_size_is_told_the_right_one():
         replay(tacit.LinUCB(dim=5), log)
 
 
+def test_a_log_says_what_a_policy_must_be_told():
+    log, _ = write(50, 7)
+    assert log.shape(tacit.LinUCB, {}) == {"arms": 3, "dim": 3}
+    assert log.shape(tacit.LinUCB, {"dim": 9}) == {}  # whoever says how long actions are wants them as vectors
+    assert log.shape(tacit.OFUL, {}) == {"dim": 9}
+    assert log.shape(tacit.UCB1, {}) == {}
+    items = replace(log, model="shared", arm_features=np.eye(3))
+    assert items.shape(tacit.LinUCB, {}) == {"dim": 9}
+    with pytest.raises(BadInput, match="or arms=3 and dim=3, for a parameter per arm"):
+        replay(tacit.LinUCB(dim=5), log)
+
+
+def test_with_arms_no_vector_of_all_features_is_ever_made(monkeypatch):
+    log, _ = write(300, 7)
+    expected = replay(tacit.LinUCB(arms=3, dim=3), log)
+    monkeypatch.setattr(type(log), "offers", None)
+    from tacit.replaying.teaching import rows_of
+
+    assert list(rows_of(tacit.LinUCB(arms=3, dim=3), log, np.arange(2))) == [(0, None), (1, None)]
+    assert replay(tacit.LinUCB(arms=3, dim=3), log)["replay"].value == expected["replay"].value
+
+
 def test_a_policy_over_a_list_wants_a_log_without_features():
     log, _ = write(50, 7)
     with pytest.raises(BadInput, match="Expected a log without features for ucb1"):

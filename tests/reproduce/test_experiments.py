@@ -26,7 +26,7 @@ def test_every_experiment_has_a_tiny_scale_here():
 
 
 #: These compile pairs of policy and world that nothing else needs; the others of their papers run in every suite.
-SLOW = ("joint-dp/claim-13", "joint-dp/corollary-15", "local/figure-1")
+SLOW = ("joint-dp/claim-13", "joint-dp/corollary-15", "local/figure-1", "local/rates", "kernel/rates")
 
 
 @pytest.mark.usefixtures("drawn_once")

@@ -36,7 +36,7 @@ Afterwards the store itself is asked. In every run all of this held, or the run 
 "Up again" is from the start of the process to its first healthy answer; most of it is Python importing packages.
 {taken}
 
-Made by `python -m tests.service.fault_table FILE {kills}`; `make test` runs five kills and three.
+Made by `python -m tests.service.fault_table FILE {kills}`; `make test` runs two kills and one.
 """
 
 

@@ -43,6 +43,11 @@ EVERY = {"dim": 2, "epsilon": 10.0, "delta": 0.1, "releases": "tree", "horizon":
 PEOPLE = {"dim": 2, "epsilon": 30.0, "delta": 0.1, "person_rounds": 3}
 #: Persons and a release every round: their rows are learned in order, when their decisions close.
 ORDERED = {**EVERY, "person_rounds": 3}
+#: A release after every decision; two arms share a context, and rewards are neither moved nor scaled.
+ARMS = {
+    **EVERY,
+    **{"arms": 2, "preparation": "none", "width": "theory", "reward_low": -1.0, "reward_weight": 2.0},
+}
 LAG = 12
 
 ROOT = Path(__file__).parents[2]
@@ -190,9 +195,10 @@ class Book:
 
     name: str
     persons: int = 0
+    arms: bool = False  # they share a context, which is the first axis
     late: int = 0  # rewards that came when their decision was closed: only where that is after a few decisions
     decisions: dict[str, tuple[str, int]] = field(default_factory=dict)  # key → id and index
-    sent: dict[str, tuple[int, float]] = field(default_factory=dict)  # id → axis and reward
+    sent: dict[str, tuple[int, float]] = field(default_factory=dict)  # id → axis, or arm, and reward
     person: dict[str, str] = field(default_factory=dict)  # id → person
     acknowledged: set[str] = field(default_factory=set)
     repeats: int = 0
@@ -249,6 +255,8 @@ class Load:
 
     def _round(self, rng, lines, book, key) -> None:
         ask = {"key": key, "actions": [{"id": "x", "features": [1.0, 0.0]}, {"id": "y", "features": [0.0, 1.0]}]}
+        if book.arms:
+            ask = {"key": key, "context": [1.0, 0.0], **rng.choice(({}, {"actions": ["x", "y"]}))}
         person = None
         if book.persons:
             person = ask["person"] = f"person-{rng.randrange(book.persons)}"
@@ -401,14 +409,18 @@ def _audit(found, book: Book) -> Found:
             learned = {identity for identity in learned if number_of(identity) in counting}
     expected = _sums([book.sent[identity] for identity in learned], [book.person.get(i) for i in learned], found.people)
     sums = live_sums(found.live, UNIT)
-    got = np.delete(sums, 1)  # axes have no cross terms
+    if book.arms:  # of each arm: how many contexts on the first axis, and what they earned
+        blocks = sums.reshape(2, -1)
+        got, rest = blocks[:, [0, 3]].T.ravel(), blocks[:, [1, 2, 4]]
+    else:
+        got, rest = np.delete(sums, 1), sums[1]  # axes have no cross terms
     if found.people is None:
         assert np.array_equal(got, expected), f"sums of {len(learned)} rewards: expected {expected}, got {got}"
     else:  # which axis a person's counted rows were on is not known, only how many and what they add up to
         pairs = np.array([got[0] + got[1], got[2] + got[3]])
         wanted = np.array([expected[0] + expected[1], expected[2] + expected[3]])
         assert np.array_equal(pairs, wanted), f"rows and rewards of persons: expected {wanted}, got {pairs}"
-    assert sums[1] == 0.0
+    assert not np.any(rest)
 
     # Releases: numbered without gaps, in the order of the clock, one view each; charged once, for what was promised.
     entries = [entry for _, _, entry, _ in store.entries(uid)]
@@ -468,14 +480,15 @@ HEADER = (
 
 def the_books() -> list[Book]:
     """For `create_all`."""
-    return [Book("every"), Book("people", persons=40), Book("ordered", persons=40)]
+    return [Book("every"), Book("people", persons=40), Book("ordered", persons=40), Book("arms", arms=True)]
 
 
 def create_all(service: Service) -> None:
-    """A release with every decision; persons, in the order of arrival; persons, in the order of decisions."""
+    """A release with every decision; persons, in the order of arrival; persons, in the order of decisions; arms."""
     service.create("every")
     service.create("people", PEOPLE)
     service.create("ordered", ORDERED, closes_after_decisions=LAG)
+    service.create("arms", ARMS, actions=["x", "y"])
 
 
 def kill_again_and_again(folder: Path, *, kills: int, seed: int, life: float = 0.8) -> Outcome:

@@ -1011,7 +1011,7 @@ def test_every_address_is_documented_with_its_errors_and_always_the_same(service
     assert document == {**with_keys, "security": [{"key": []}, {}]}  # without keys nobody needs one
     assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
     found = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert len(found) == 21
+    assert len(found) == 22
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             if path == "/health":
@@ -1036,7 +1036,11 @@ def test_every_address_is_documented_with_its_errors_and_always_the_same(service
         ("", {"x - at `$.PRIVATE": 1}, "the body to have no fields but name"),
         ("", {"x - at `$.name": 1}, "the body to have no fields but name"),
         ("", {"x` - at `$.name": 1}, "the body to have no fields but name"),
-        ("/news/decisions", {"PRIVATE": 1}, "the body to have no fields but actions, person and key, got another"),
+        (
+            "/news/decisions",
+            {"PRIVATE": 1},
+            "the body to have no fields but actions, context, person and key, got another",
+        ),
         (
             "/news/decisions",
             {"actions": [{"id": "PRIVATE"}]},
@@ -1251,13 +1255,14 @@ def test_the_card_lists_what_operators_see_among_its_exclusions(service):
 def test_the_examples_of_the_documentation_are_taken(service):
     document = service.http.get("/docs/openapi.json").json()
     service.create("examples")
+    service.create("spare", parameters={**JOINT, "horizon": None, "arms": 2}, actions=["article-1"])
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             example = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
             if example is None:
                 assert method not in ("post", "put") or path.endswith(("/pause", "/resume", "/reports", "/batches"))
                 continue
-            name = "persons" if path.endswith("persons/erase") else "examples"
+            name = {"erase": "persons", "actions": "spare"}.get(path.rsplit("/", 1)[1], "examples")
             at = path.replace("{name}", name).replace("{identity}", decided(service, "examples"))
             answer = service.ask(method.upper(), at, example)
             assert answer.status_code in (200, 201), (method, path, answer.text)

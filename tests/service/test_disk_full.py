@@ -53,7 +53,7 @@ def by_small_disk(folder):
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("scarce", [by_file_size, by_small_disk])
+@pytest.mark.parametrize("scarce", [by_file_size, pytest.param(by_small_disk, marks=pytest.mark.long)])
 def test_when_the_disk_is_full_nothing_acknowledged_is_lost_and_it_goes_on_when_there_is_room(tmp_path, scarce):
     folder = tmp_path / "store"
     folder.mkdir()

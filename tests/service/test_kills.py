@@ -42,8 +42,8 @@ def check(outcome):
         assert found.releases > outcome.kills
 
 
-def test_five_kills_lose_nothing_and_count_nothing_twice(tmp_path):
-    check(kill_again_and_again(tmp_path, kills=5, seed=1))
+def test_two_kills_lose_nothing_and_count_nothing_twice(tmp_path):
+    check(kill_again_and_again(tmp_path, kills=2, seed=1))
 
 
 @pytest.mark.long

@@ -335,6 +335,18 @@ def test_a_device_reports_to_the_batch_that_is_being_filled(service):
         assert (device.made, device.unsent) == (1, 0)
 
 
+def test_devices_whose_arms_share_a_context_report_over_the_wire(service):
+    config = tacit.ShuffleLinUCB(arms=3, dim=DIM, epsilon=10.0, delta=0.1, horizon=1000, batch=BATCH)
+    with deployed(service, "arms", config) as path, shuffling(service, "arms", config) as url:
+        for person in range(BATCH):
+            context = OFFERED[person][0]
+            with tacit.DeviceClient(config, service.url, "arms", shuffler=url) as device:
+                arm = device.choose(context, [0, 2])
+                assert arm in (0, 2)
+                device.report(context, arm, 1.0)
+        until(lambda: service.http.get(f"{path}/view").json()["stage"] == 1)
+
+
 def test_batches_that_share_a_transaction_have_an_entry_each(service):
     with deployed(service, "three", MIXED) as path:
         key, view = service.http.get(f"{path}/contract").json()["sealing_key"], service.http.get(f"{path}/view").json()

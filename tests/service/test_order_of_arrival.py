@@ -17,17 +17,10 @@ from tacit.errors import AlreadyClosed
 from tacit.service import engine as engine_module
 from tacit.service import learning
 from tests.service.inside import EVERY, Clock, asked, bounded, decide, expected_sums, live_sums, reward, run, running
-from tests.service.postgres_server import postgres_server
 from tests.service.test_replicas import until
 
 SELDOM = {"dim": 2, "epsilon": 10.0, "delta": 0.1}
 PEOPLE = {**SELDOM, "person_rounds": 3}
-
-
-@pytest.fixture(scope="module")
-def server():
-    with postgres_server() as found:
-        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +98,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("parameters", "rest"), CASES.values(), ids=CASES)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_replicas_release_what_one_process_does_whenever_they_look(server, tmp_path, parameters, rest, seed):
     _, alone = told(tmp_path / "s.db", None, parameters, seed, looks=False, **rest)
     assert len(alone) > 4
@@ -114,8 +107,16 @@ def test_replicas_release_what_one_process_does_whenever_they_look(server, tmp_p
         assert found == alone
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["one process", "replica"])
-@pytest.mark.parametrize(("parameters", "rest"), list(CASES.values())[:2], ids=list(CASES)[:2])
+EACH, GROWING = list(CASES)[:2]
+SILENT = [
+    pytest.param(*CASES[EACH], False, id=f"{EACH}-one process"),
+    pytest.param(*CASES[GROWING], False, id=f"{GROWING}-one process"),
+    pytest.param(*CASES[EACH], True, id=f"{EACH}-replica"),
+    pytest.param(*CASES[GROWING], True, id=f"{GROWING}-replica", marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize(("parameters", "rest", "shared"), SILENT)
 def test_one_persons_silence_moves_no_other_row(server, tmp_path, parameters, rest, shared):
     def history(name, silent):
         url = server.database() if shared else tmp_path / f"{name}.db"

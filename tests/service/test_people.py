@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -148,9 +149,7 @@ def test_a_key_of_a_list_belongs_to_its_person_too(tmp_path):
         async with running(tmp_path / "tacit.db") as engine:
             await made(engine, "renyi-ucb", LISTS["renyi-ucb"])
             first = await bounded(ask(engine, "ann", key="K1"))
-            assert await bounded(ask(engine, "ann", key="K1")) == first.__class__(
-                first.decision, first.index, first.view, repeated=True
-            )
+            assert await bounded(ask(engine, "ann", key="K1")) == replace(first, repeated=True)
             with pytest.raises(BadInput, match="Use a new key"):
                 await bounded(ask(engine, "bob", key="K1"))
 

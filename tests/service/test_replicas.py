@@ -20,18 +20,11 @@ import pytest
 from tacit.service.opening import open_store
 from tacit.service.replicas import LEASE
 from tests.service import inside
-from tests.service.faults import EVERY, UP, Book, Load, Outcome, Service, audit, create_all, poll, the_books
+from tests.service.faults import ARMS, EVERY, UP, Book, Load, Outcome, Service, audit, create_all, poll, the_books
 from tests.service.inside import asked, bounded, run, running
-from tests.service.postgres_server import postgres_server
 from tests.service.test_kills import write_results
 
 ACTIONS = [{"id": "x", "features": [1.0, 0.0]}, {"id": "y", "features": [0.0, 1.0]}]
-
-
-@pytest.fixture(scope="module")
-def server():
-    with postgres_server() as found:
-        yield found
 
 
 @contextmanager
@@ -140,6 +133,27 @@ def test_across_replicas_a_reward_counts_once_and_a_key_has_one_decision(pair):
     assert found.counted == 12
 
 
+def test_arms_are_served_by_both_and_a_new_name_is_known_to_both_at_once(pair):
+    folder, url, (one, other) = pair
+    one.create("arms", {**ARMS, "arms": 3}, actions=["x", "y"])
+    known([one, other], "arms")
+    path = "/v1/deployments/arms"
+    status, answer = one.ask("POST", f"{path}/actions", {"id": "z"})
+    assert (status, answer["action_ids"]) == (200, ["x", "y", "z"])
+    status, answer = other.ask("POST", f"{path}/decisions", {"context": [1.0, 0.0], "actions": ["z"]})
+    assert (status, answer["action"]) == (201, "z")
+    poll(lambda: other.ask("GET", path)[1]["action_ids"] == ["x", "y", "z"], what="the name that the other has given")
+    status, answer = other.ask("POST", f"{path}/actions", {"id": "w"})
+    assert (status, answer["error"]["field"]) == (400, "id")
+    one.create("shared", ARMS, actions=["x", "y"])
+    known([one, other], "shared")
+    book = Book("shared", arms=True)
+    with Load([one, other], [book], seed=12):
+        poll(lambda: len(book.acknowledged) > 20)
+    (found,) = audited(folder, url, [book])
+    assert found.counted == found.acknowledged
+
+
 def releases_seldom():
     return {"dim": 2, "epsilon": 10.0, "delta": 0.1}
 
@@ -236,7 +250,7 @@ def kill_the_holder_again_and_again(folder, url, *, kills, seed):
 
 
 def test_when_the_holder_of_the_lease_is_killed_another_goes_on_and_nothing_is_lost(server, tmp_path):
-    outcome, taken = kill_the_holder_again_and_again(tmp_path, server.database(), kills=3, seed=21)
+    outcome, taken = kill_the_holder_again_and_again(tmp_path, server.database(), kills=1, seed=21)
     assert max(taken) < LEASE + 20  # a lease, and a busy machine
     assert all(found.acknowledged > 3 for found in outcome.found)
 

@@ -28,12 +28,6 @@ from tests.service.postgres_server import postgres_server
 from tests.service.test_replicas import releases_seldom, until
 
 
-@pytest.fixture(scope="module")
-def server():
-    with postgres_server() as found:
-        yield found
-
-
 def back_up(server, folder):
     server.stop()
     subprocess.run(["cp", "-a", server.folder, folder], check=True)  # owners too

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,12 @@ from tacit.privacy.guarantee import Guarantee
 class TacitMAB:
     """`fit`, `partial_fit`, `predict` and `predict_expectations` over arms with names.
 
-        mab = TacitMAB(tacit.JointLinUCB(dim=per_arm_dim(features=3, arms=2), epsilon=1.0, delta=1e-6), ["a", "b"])
+        mab = TacitMAB(tacit.JointLinUCB(arms=2, dim=3, epsilon=1.0, delta=1e-6), ["a", "b"])
         mab.partial_fit(decisions, rewards, contexts)
         arms = mab.predict(contexts)
 
-    A context of m features becomes one action per arm (`tacit.features.per_arm`), so the policy has `dim` = K·m. Bring
+    All arms share a context of m features: a policy with `arms` and `dim` = m learns a parameter for each arm. For a
+    policy without, a context becomes one action per arm (`tacit.features.per_arm`), and its `dim` is K·m. Bring
     contexts into the unit ball from declared bounds first (`tacit.features.scaled`): a scaler that was fitted to them
     is a release about everybody which no noise covers. A policy over a fixed list of arms takes no contexts.
 
@@ -104,7 +105,7 @@ class TacitMAB:
         self._deployed.refuse_rounds(len(rows))
         found: list[Any] = []
         for part in self._offers.portions(len(rows)):
-            chosen = self._deployed.learner.choose_many(self._offers.actions(rows[part]))
+            chosen = self._deployed.learner.choose_many(self._offers.offered(rows[part]))
             self._deployed.served += len(chosen)
             found += [self._arms[arm] for arm in chosen.tolist()]
         return found[0] if len(found) == 1 else found
@@ -126,11 +127,12 @@ class TacitMAB:
         return found[0] if len(found) == 1 else found
 
     def _learn(self, places: list[int], rewards: Floats, contexts: Floats | None, persons: list[Any]) -> None:
-        learner = self._deployed.learner
+        learn: Callable[..., None] = self._deployed.learner.learn
         for part in self._offers.portions(len(places)):
-            offered = None if contexts is None else self._offers.actions(contexts[part])
+            offered = None if contexts is None else self._offers.offered(contexts[part])
             for at, (arm, reward) in enumerate(zip(places[part], rewards[part].tolist(), strict=True)):
-                learner.learn(arm if offered is None else offered[at, arm], reward, persons[part.start + at])
+                taken = (arm,) if offered is None else self._offers.taken(offered, at, arm)
+                learn(*taken, reward, persons[part.start + at])
 
     def _checked(
         self, decisions: Any, rewards: Any, contexts: Any, persons: Iterable[Any] | None, *, afresh: bool

@@ -32,11 +32,12 @@ class _Open(NamedTuple):
 class TacitPolicy:
     """`select_action` and `update_params` over actions that are numbered from 0.
 
-        policy = TacitPolicy(tacit.JointLinUCB(dim=per_arm_dim(features=5, arms=10), epsilon=1.0, delta=1e-6), 10)
+        policy = TacitPolicy(tacit.JointLinUCB(arms=10, dim=5, epsilon=1.0, delta=1e-6), 10)
         action = policy.select_action(context)           # context: (1, 5); action: (1,)
         policy.update_params(action[0], reward, context)
 
-    A context of m features becomes one action per arm (`tacit.features.per_arm`), so the policy has `dim` = K·m.
+    All actions share a context of m features: a policy with `arms` and `dim` = m learns a parameter for each. For a
+    policy without, a context becomes one action per arm (`tacit.features.per_arm`), and its `dim` is K·m.
 
     Books are kept here, as the guarantee is for rounds: every selection is a round and every round becomes one row. A
     simulation on logged data rejects most rounds, since the log holds another action, and whether it does depends on
@@ -115,7 +116,7 @@ class TacitPolicy:
         """
         row, deployed = self._context(context), self._deployed
         deployed.refuse_rounds(1)
-        decision = deployed.learner.decide(self._offers.actions(row)[0], person)
+        decision = deployed.learner.decide(self._offers.offered(row)[0], person)
         self._open = [one for one in self._open if one.number >= deployed.served - self.wait]
         self._open.append(_Open(deployed.served, decision.arm, row, decision))
         deployed.served += 1

@@ -13,12 +13,13 @@ from tacit.auditing.scores import Fit, linear
 from tacit.privacy import gdp
 
 #: What is seen. "Released" is everything the guarantee covers; "actions" only what the outside world sees of it.
-RELEASED, ACTIONS, REPORT, BATCH, DRAWN = (
+RELEASED, ACTIONS, REPORT, BATCH, DRAWN, LAST_BITS = (
     "released statistics",
     "later actions",
     "one report",
     "shuffled batch",
     "drawn candidate",
+    "last bits",
 )
 
 #: How far beyond the declared bounds the two inputs lie, in units of the bound: what clips them brings them to the
@@ -62,6 +63,8 @@ class Attack:
     smooth: bool = True  #: scores are close to normal: thresholds may be chosen in tails that few runs reach
     batch: int = 2000  #: runs at a time
     claim: Claim | None = None  #: what is promised of what is seen here, where that is more than of everything
+    certain: bool = False  #: scores are those of `low_bits.told`: a single one that rules an input out refutes
+    runs: int | None = None  #: runs that are counted at most; None: as many as of every attack
 
 
 @dataclass(frozen=True)

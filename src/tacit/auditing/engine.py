@@ -18,6 +18,7 @@ from tacit._types import Floats, Ints
 from tacit._validate import whole
 from tacit.auditing import bounds
 from tacit.auditing.attack import Attack, Claim
+from tacit.auditing.low_bits import certain
 from tacit.auditing.scores import Score
 
 #: The rate of false alarms at which power is reported.
@@ -57,6 +58,7 @@ class Finding:
     first: Ints
     second: Ints
     claim: Claim  #: what it was held to
+    certain: int | None = None  #: runs that ruled the other input out for certain; None where that is not looked for
 
     @property
     def epsilon(self) -> float:
@@ -75,10 +77,10 @@ class Finding:
 
     @property
     def refuted(self) -> bool:
-        """Whether a lower bound exceeds what was promised."""
+        """Whether a lower bound exceeds what was promised, or anything is certain."""
         most = self.claim.odds if self.claim.mu is None else self.claim.mu
         beyond = self.curve is not None and most is not None and self.curve.bound > most
-        return self.epsilon > self.claim.epsilon or beyond
+        return bool(self.certain) if self.certain is not None else self.epsilon > self.claim.epsilon or beyond
 
 
 class Work:
@@ -168,7 +170,7 @@ def run_with(
 ) -> tuple[Finding, Score]:
     """The same with the score that was fitted. With `shown`, runs of either kind that were made elsewhere are what is
     counted."""
-    claim = attack.claim or claim
+    claim, runs = attack.claim or claim, min(runs, attack.runs or runs)
     first, second = work.gather(attack, fit_runs(runs), seed, (*path, _FIT), lambda seen: seen)
     more = _PER_NUMBER * first.shape[1] - len(first)
     if more > 0:
@@ -216,6 +218,7 @@ def run_with(
         first=np.histogram(one, edges)[0],
         second=np.histogram(two, edges)[0],
         claim=claim,
+        certain=certain(one, two) if attack.certain else None,
     )
     return finding, score
 

@@ -23,8 +23,9 @@ from tacit.auditing.attack import BATCH, REPORT, Attack, Claim
 from tacit.auditing.attacks import functions, joint
 from tacit.auditing.attacks.one_record import Draws, Functions, Solved, reward_of
 from tacit.auditing.engine import Finding, Work, run_with
+from tacit.auditing.low_bits import certain
 from tacit.auditing.rooms import rooms_of
-from tacit.auditing.script import Scripted, Seen
+from tacit.auditing.script import Script, Scripted, Seen
 from tacit.core.functions import FunctionPolicy
 from tacit.core.round import ROWS
 from tacit.core.session import Session
@@ -43,6 +44,8 @@ _ROWS, _START, _REPORT, _RECORD, _TRIALS = 1_500_000, 300, 50, 20, 300
 _COLUMNS, _FEW = 16, 16
 #: Reports of the one device that reports for everybody: more than it makes.
 _MOST_REPORTS = 10**9
+#: Runs per neighbour whose last bits are looked at: a program that noises in doubles is found out in the first.
+_BITS_RUNS = 50
 #: Bits of an id.
 _BITS = 128
 
@@ -64,6 +67,7 @@ class Live:
     rounds: int  #: rows that take as long as a run
     once: Callable[[int, int | None], Ran]  #: one run, on the first (0) or the second (1) input; a seed to simulate
     seeded: bool = False  #: of noise that can only be simulated
+    bits: Live | None = None  #: the same program behind the attack on last bits, if it shows what that looks at
 
     @property
     def runs(self) -> int:
@@ -90,12 +94,14 @@ class LiveFinding:
     law: float  #: the chance that the law of a kernel's runs shows so much of a difference, corrected for all looks
     ids: float | None  #: the same for bits of ids that are fair; None where nothing has an id
     seeded: bool = False
+    certain: int | None = None  #: runs whose last bits ruled the other input out; None where they were not looked at
 
     @property
     def wrong(self) -> tuple[str, ...]:
         """What has not the law it should have."""
         checks = (("its noise has not the law of its plan", self.law), ("its ids are no fair coins", self.ids))
-        return tuple(said for said, chance in checks if chance is not None and chance < LEVEL)
+        found = [said for said, chance in checks if chance is not None and chance < LEVEL]
+        return (*found, "its last bits tell") if self.certain else tuple(found)
 
     @property
     def refuted(self) -> bool:
@@ -114,12 +120,13 @@ class LiveFinding:
         return f"{how}: {'; '.join(self.wrong) or 'its law is that of the plan'}"
 
 
-def live_of(config: Any, attacks: tuple[Attack, ...], sampler: str) -> Live | None:
-    """The live program behind the first of these attacks that one can be asked for; None if it takes too long."""
+def live_of(config: Any, attacks: tuple[Attack, ...], sampler: str, bits: Attack | None = None) -> Live | None:
+    """The live program behind the first of these attacks that one can be asked for; None if it takes too long. `bits`
+    is the attack on last bits, for which it is asked as well."""
     for attack in attacks:
         found = _behind(config, attack, sampler)
         if found is not None and found.runs:
-            return found
+            return found if bits is None else replace(found, bits=_bare(config, attacks[0], bits, sampler))
     return None
 
 
@@ -141,8 +148,20 @@ def run_live(
     ]
     ids = [fair(one.ids) for one in (first, second)] if first.ids else []
     return LiveFinding(
-        live.face, finding, _least(chances), _least([*np.concatenate(ids)]) if ids else None, seeded=live.seeded
+        live.face,
+        finding,
+        _least(chances),
+        _least([*np.concatenate(ids)]) if ids else None,
+        seeded=live.seeded,
+        certain=None if live.bits is None else _certain(live.bits, seed),
     )
+
+
+def _certain(live: Live, seed: int) -> int:
+    """In how many of a few runs the last bits rule the other input out."""
+    bits: Any = live.attack.sampler
+    first, second = (bits.told(live.play(world, min(_BITS_RUNS, live.runs), seed).numbers) for world in (0, 1))
+    return certain(first, second)
 
 
 # Laws -----------------------------------------------------------------------------------------------------------------
@@ -193,8 +212,19 @@ def _least(chances: list[float]) -> float:
 # Programs -------------------------------------------------------------------------------------------------------------
 
 
-def _behind(config: Any, attack: Attack, sampler: str) -> Live | None:
-    """The program behind an attack, if it has one in public that shows what the attack looks at."""
+def _bare(config: Any, attack: Attack, bits: Attack, sampler: str) -> Live | None:
+    """The program behind the attack on last bits, which looks at the same face as this one, at numbers as released."""
+    told: Any = bits.sampler
+    if isinstance(config, FunctionPolicy):
+        return None  # a learner of functions shows what it has solved for
+    played = replace(attack, sampler=told.played.scripted)
+    found = _behind(config, played, sampler, bare=True)
+    return None if found is None or not found.runs else replace(found, attack=bits)
+
+
+def _behind(config: Any, attack: Attack, sampler: str, bare: bool = False) -> Live | None:
+    """The program behind an attack, if it has one in public that shows what the attack looks at; `bare`: or has
+    released what it looks at."""
     seeded = sampler != "secure"
     if getattr(config, "strict", False):
         config = replace(config, strict=False)  # rows beyond the bounds are clipped, and not refused
@@ -217,7 +247,7 @@ def _behind(config: Any, attack: Attack, sampler: str) -> Live | None:
         # A device lays out many numbers at once, and ones take the longer the more trials they have.
         each = _REPORT + getattr(played.plan.law, "trials", 0) // _TRIALS
         return Live(attack, face, each * _rounds(attack), _Reports(config, played, shuffled))
-    if isinstance(config, JointLinUCB):
+    if (isinstance(config, JointLinUCB) or played.plan.arms is not None) and not bare:
         # What a counter publishes is not shown by itself: a learner shows what is made of it.
         attack = joint.viewed(config, sampler)
         shown: Any = attack.sampler
@@ -255,9 +285,13 @@ class _Learns:
         def learn(x: Any, reward: float, whose: str) -> None:
             named = {"person": whose} if counts_people else {}
             if shared is not None:
-                # What comes with no arm is a row without a reward.
-                arm = int(x[-1])
-                learner.learn(x[:-1], arm % shared, reward if arm < shared else math.nan, **named)
+                # What comes with no arm is a row without a context: it adds nothing, whatever is protected.
+                (*context, which), features = x[: config.dim + 1].tolist(), x[config.dim + 1 :]
+                more = {} if config.shared is None else {"features": features}
+                arm = int(which)
+                if arm >= shared:
+                    context = [math.nan] * config.dim
+                learner.learn(context, arm % shared, reward, **named, **more)
                 return
             row = x if listed is None else int(np.argmax((listed == x).all(axis=1)))
             learner.learn(row, reward, **named)
@@ -276,17 +310,20 @@ class _Learns:
                 arm = _chosen(learner, config, shared, offers)
             if t in asked:
                 arms.append(arm)
-            row = offers[arm] if shared is None else np.append(offers[0, : config.dim], float(arm))
+            row = offers[arm] if shared is None else config.taken(offers, arm)
             learn(row, reward, "the one" if t in self._theirs else f"other {t}")
             if t in watched:
-                looks.append(self._look(learner.view))
+                looks.append(self._look(learner))
         numbers = np.array(looks).reshape(1, len(looks), self._size)
         return Ran(played.see(Seen(np.array([arms], dtype=np.int64), numbers, self._places)))
 
-    def _look(self, view: Any) -> Floats:
-        found = np.zeros(self._size)
-        for name, (place, _) in self._places.items():
-            if name not in ("report", "published"):
+    def _look(self, learner: Any) -> Floats:
+        found, view = np.zeros(self._size), learner.view
+        for name, (place, shape) in self._places.items():
+            if name == "published":
+                # What all of a view is made of, as it was released: of this alone nobody is shown the numbers.
+                found[place] = learner._session.vault.memory[-1] if shape[0] else 0.0
+            elif name != "report":
                 found[place] = getattr(view, name).ravel()
         return found
 
@@ -295,14 +332,17 @@ def _chosen(learner: Any, config: Any, shared: int | None, offers: Floats) -> in
     """What a learner chooses of what is offered."""
     if config.fixed_actions is not None:
         return int(learner.choose())
-    return int(learner.choose(offers if shared is None else offers[0, : config.dim]))
+    if shared is None:
+        return int(learner.choose(offers))
+    features = offers[0, config.dim + shared :].reshape(shared, -1)
+    return int(learner.choose(offers[0, : config.dim], **({} if config.shared is None else {"features": features})))
 
 
 def _before(config: Any, plan: Any) -> Iterator[tuple[Floats, float, int]]:
     """Rows that have come before a run in a kernel begins, as its vault has them: of zeros, or of each arm's level."""
     vault, rows = plan.vault(), int(plan.vault().counters[ROWS])
     if plan.arms is not None:
-        yield np.append(np.zeros(config.dim), float(plan.arms)), 0.0, rows
+        yield config.taken(np.zeros((1, config.dim)), plan.arms), 0.0, rows
         return
     if not hasattr(vault, "sizes"):
         yield np.zeros(config.dim), 0.0, rows
@@ -330,8 +370,16 @@ class _Reports:
     def __call__(self, world: int, seed: int | None) -> Ran:
         script = self._played.scripts[world]
         rows = zip(script.offers[:, 0], script.rewards.tolist(), strict=True)
-        messages = [self._device.report(x, reward) for x, reward in rows]
+        messages = [self._device.report(*row) for row in (rows if script.forced is None else self._of_arms(script))]
         return self._ran(messages, self._mixed(messages) if self._shuffled else None)
+
+    def _of_arms(self, script: Script) -> Iterator[tuple[Floats, int, float]]:
+        """Rows where arms share a context: what comes with no arm is a row without a reward."""
+        dim, arms = self._config.dim, self._played.plan.arms
+        assert arms is not None
+        assert script.forced is not None
+        for offers, arm, reward in zip(script.offers, script.forced.tolist(), script.rewards.tolist(), strict=True):
+            yield offers[0, :dim], arm % arms, reward if arm < arms else math.nan
 
     def _mixed(self, messages: list[dict[str, Any]]) -> list[list[float]]:
         """What leaves the shuffler, less what those who are not honest have sent, which is nothing."""

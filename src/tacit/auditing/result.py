@@ -155,6 +155,12 @@ class Audit:
                     f"the live program ({self.live.face}) is not what was planned: {' and '.join(self.live.wrong)}, by "
                     f"{self.live.finding.runs:,} runs per neighbour; a right one is found wrong once in 10^9 audits."
                 )
+            telling = next((one for one in self.findings if one.certain), None)
+            if telling is not None:
+                return (
+                    f"the last bits of what is released rule one of two inputs out for certain in "
+                    f"{telling.certain:,} of {2 * telling.runs:,} runs; where noise is drawn exactly they never do."
+                )
             worst = max((one for one in self.every if one.refuted), key=lambda one: one.largest)
             if worst.epsilon > self.claim.epsilon:
                 shown, how = worst.epsilon, "without any assumption"
@@ -223,6 +229,10 @@ class Audit:
             lines += ["", textwrap.indent(table(head, rows, right=(2, 3)), "  ")]
         for note in self.notes:
             lines += ["", *_wrapped(note)]
+        for bits in (one for one in self.findings if one.certain is not None):
+            lines += _wrapped(
+                f"Last bits rule one of the two inputs out for certain in {bits.certain:,} of {2 * bits.runs:,} runs."
+            )
         fitted = self.findings[0].fitted_on
         lines += ["", *textwrap.wrap(f"{self.verdict.upper()}: {self.sentence()}", 100)]
         lines += textwrap.wrap(
@@ -280,7 +290,8 @@ def live_row(live: LiveFinding) -> list[str]:
 
 def _live(live: LiveFinding) -> dict[str, Any]:
     facts = {"name": live.name, "face": live.face, "refuted": live.refuted, "wrong": list(live.wrong)}
-    return {**facts, "law": live.law, "ids": live.ids, "seeded": live.seeded, **_finding(live.finding)}
+    found = {**_finding(live.finding), "certain": live.certain}
+    return {**facts, "law": live.law, "ids": live.ids, "seeded": live.seeded, **found}
 
 
 def at_best(claim: Claim) -> str:
@@ -308,6 +319,7 @@ def _finding(finding: Finding, brief: bool = False) -> dict[str, Any]:
         "detected": finding.detected,
         "best_power": finding.claim.power(FALSE_ALARM),
         "runs": finding.runs,
+        "certain": finding.certain,
     }
     if brief:
         return facts

@@ -11,6 +11,7 @@ from typing import Any
 from tacit._validate import flag, probability, whole
 from tacit._version import __version__
 from tacit.auditing.attack import Attack, Claim, Twin
+from tacit.auditing.attacks.last_bits import doubles, last_bits
 from tacit.auditing.claim import claim_of
 from tacit.auditing.engine import Work, fit_runs
 from tacit.auditing.engine import run as run_attack
@@ -58,6 +59,9 @@ def audit(
     One more attack is on the live program, a few hundred runs of `config.start()` or `config.device()` without a seed:
     `found.live`. It is different every time; what a seed fixes is all the rest.
 
+    And one is on the last bits of what is released in numbers: a single run in which they rule an input out for certain
+    refutes any promise. In doubles there are such runs; drawn exactly, there are none.
+
     Lower bounds on ε hold together with `confidence`, for all observables and directions. The same seed gives the same
     audit on any number of threads. Refutes, and never proves.
     """
@@ -74,7 +78,8 @@ def audit(
             listed = ", ".join(f"{name}={new:,} for {old:,}" for name, (old, new) in shorter.items())
             notes += (f"A shorter form was attacked, calibrated to the same promise by the same code: {listed}.",)
     attacks = family.attacks(config, sampler)
-    live = live_of(config, attacks, sampler)
+    bits = last_bits(config, attacks, sampler)
+    live = live_of(config, attacks, sampler, bits)
     if live is None:
         notes += (
             "No live program was attacked: one run of it takes too long. A shorter form of the policy is quicker.",
@@ -82,8 +87,8 @@ def audit(
     return attack_all(
         config.slug,
         claim,
-        attacks,
-        family.twins(config, sampler) if twins else (),
+        attacks if bits is None else (*attacks, bits),
+        (*family.twins(config, sampler), *(() if bits is None else doubles(bits))) if twins else (),
         calibration=config.calibrated,
         settings={**config.to_dict(), "sampler": sampler},
         told={**_told(config), "sampler": sampler},
@@ -126,7 +131,8 @@ def attack_all(
     if not attacks:
         raise BadInput(f"Expected an attack on {name}, got none.")
     began = time.perf_counter()
-    miss = (1 - confidence) / (_BOUNDS * len(attacks))
+    # Last bits are certain or say nothing: they take no part of the confidence.
+    miss = (1 - confidence) / (_BOUNDS * max(1, sum(not attack.certain for attack in attacks)))
     twin_runs = max(runs // _TWIN_SHARE, min(runs, _TWIN_RUNS))
     total = 2 * (len(attacks) * (runs + fit_runs(runs)) + len(twins) * (twin_runs + fit_runs(twin_runs)))
     try:

@@ -78,10 +78,13 @@ class Scripted:
 
     def _once(self, script: Script, runs: int, *path: int) -> Floats:
         _, arms, dim = script.offers.shape
-        if self.plan.arms is not None:
-            dim -= self.plan.arms
+        learned = dim
+        if self.plan.slate is not None and self.plan.arms is not None:
+            features = getattr(self.plan.slate(1), "features", np.zeros((0, 0)))
+            dim -= self.plan.arms + features.size
+            learned = dim + 1 + features.shape[1]
         source = stream(*path)
-        normals, uniforms = self._room(len(script.rewards))
+        normals, uniforms = self.room
         laid = self.plan.law is not None
         forced = np.full(len(script.rewards), -1) if script.forced is None else script.forced
         tape = laid or self.factors is not None
@@ -111,7 +114,7 @@ class Scripted:
                 rooms.shown,
                 script.offers,
                 script.rewards,
-                np.zeros(dim + (self.plan.arms is not None)),
+                np.zeros(learned),
                 forced,
                 self.asked,
                 self.watched,
@@ -129,9 +132,10 @@ class Scripted:
             factors[:known] = self.factors[:known]
         return factors[np.newaxis] if law is None else law.draw(runs * normals, words).reshape(runs, normals) * factors
 
-    def _room(self, rounds: int) -> tuple[int, int]:
+    @property
+    def room(self) -> tuple[int, int]:
         """Numbers that a run takes at most, of both kinds."""
-        draws = self.plan.draws
+        draws, rounds = self.plan.draws, len(self.scripts[0].rewards)
         normals = rounds * (draws.choose_normals + draws.learn_normals) if self.normals is None else self.normals
         uniforms = rounds * (draws.choose_uniforms + draws.learn_uniforms)
         known = 0 if self.factors is None or self.plan.law is not None else len(self.factors)

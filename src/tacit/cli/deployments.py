@@ -1,4 +1,4 @@
-"""`tacit deployments`: make, list, show, pause, resume and delete what a running service serves."""
+"""`tacit deployments`: make, list, show, pause, resume and delete what a running service serves, and name actions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 def deployments(parsed: argparse.Namespace, rest: list[str]) -> int:
-    """`tacit deployments create NAME POLICY …`, `list`, `show NAME`, `pause NAME`, `resume NAME`, `delete NAME`."""
+    """`tacit deployments create NAME POLICY …`, `list`, `show NAME`, `add-action NAME ACTION`, `pause NAME`, …"""
     from tacit.client.clients import Client
 
     if parsed.what != "create" and rest:
         raise BadInput(f"There is no option {rest[0]!r} here. See `tacit deployments --help`.")
-    too_many = parsed.name if parsed.what == "list" else parsed.policy if parsed.what != "create" else None
+    takes_two = parsed.what in ("create", "add-action")
+    too_many = parsed.name if parsed.what == "list" else None if takes_two else parsed.policy
     if too_many is not None:
         wanted = "nothing" if parsed.what == "list" else "the name of one deployment"
         raise BadInput(f"Expected {wanted} after {parsed.what}, got {too_many!r} too. Leave it out.")
@@ -40,6 +41,10 @@ def _asked(client: Client, parsed: argparse.Namespace, rest: list[str]) -> Any:
         raise BadInput(f"Expected the name of a deployment, got none: tacit deployments {parsed.what} NAME.")
     if parsed.what == "create":
         return _create(client, parsed, rest)
+    if parsed.what == "add-action":
+        if parsed.policy is None:
+            raise BadInput("Expected the name of an action, got none: tacit deployments add-action NAME ACTION.")
+        return client.add_action(parsed.name, parsed.policy)
     if parsed.what == "show":
         return {"deployment": client.deployment(parsed.name), "card": client.card(parsed.name)}
     if parsed.what == "delete":
@@ -54,7 +59,9 @@ def _create(client: Client, parsed: argparse.Namespace, rest: list[str]) -> Any:
     if parsed.policy is None:
         raise BadInput("Expected a policy, got none: tacit deployments create NAME joint-linucb --dim 10 --epsilon 1 …")
     kind = policy(parsed.policy)
-    settings = read_settings(rest, parsed.set)
+    settings, actions = read_settings(rest, parsed.set), parsed.actions
+    if actions is not None and kind.has_option("actions"):  # a list of its own
+        settings["actions"], actions = actions, None
     refuse_unknown(settings, kind)
     config = build(kind, settings, f"`tacit policies {kind.slug}` lists the options.")
     return client.create(
@@ -63,6 +70,7 @@ def _create(client: Client, parsed: argparse.Namespace, rest: list[str]) -> Any:
         closes_after=parsed.closes_after,
         closes_after_decisions=parsed.closes_after_decisions,
         default_reward=parsed.default_reward,
+        actions=None if actions is None else [name.strip() for name in actions.split(",") if name.strip()],
     )
 
 
@@ -82,6 +90,9 @@ def _show(what: str, facts: Any) -> None:
     print(f"{one['name']}: {one['policy']}, {one['state']}, view {one['view']}, {one['decisions']:,} {one['takes']}")
     if one["why_not"]:
         print(one["why_not"])
+    if one.get("action_ids") is not None:
+        spare = one["arms"] - one["actions"]
+        print(f"actions: {', '.join(one['action_ids'])}{f'; {spare} more can be named' if spare else ''}")
     print(one["guarantee"])
     if "card" in facts:
         print()

@@ -102,17 +102,13 @@ def _log(parsed: argparse.Namespace, common: dict[str, str], kinds: list[Any]) -
 
 def _line(name: str, place: Any) -> Any:
     """The policy without privacy that `--against` names, in the shape of the place."""
-    from tacit.environments import Environment
     from tacit.policies.catalogue import policy
 
     slug, _, options = name.partition(":")
     kind = policy(slug)
     settings = read_settings([], options.split(",") if options else [])
     refuse_unknown(settings, kind)
-    if isinstance(place, Environment):
-        shape = {name: str(size) for name, size in place.shape(kind, settings).items()}
-    else:
-        shape = {"dim": str(place.dim)} if kind.has_option("dim") else {}
+    shape = {name: str(size) for name, size in place.shape(kind, settings).items()}
     return build(kind, {**shape, **settings}, f"`tacit policies {slug}` lists the options.")
 
 

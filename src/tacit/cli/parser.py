@@ -204,17 +204,21 @@ def _add_service(command: Any) -> None:
     sub = command(
         "deployments",
         deployments,
-        "make, list, show, pause, resume or delete what a running service serves",
-        "tacit deployments create front-page joint-linucb --dim 10 --epsilon 1 --delta 1e-6\n  tacit deployments list",
+        "make, list, show, pause, resume or delete what a running service serves, or name an action of it",
+        "tacit deployments create front-page joint-linucb --dim 10 --epsilon 1 --delta 1e-6\n"
+        "  tacit deployments create shop joint-linucb --arms 10 --dim 20 --epsilon 1 --delta 1e-6 --actions red,green\n"
+        "  tacit deployments add-action shop blue\n  tacit deployments list",
         options=True,
     )
     sub.add_argument(
         "what",
-        choices=("create", "list", "show", "pause", "resume", "delete"),
-        metavar="create|list|show|pause|resume|delete",
+        choices=("create", "list", "show", "add-action", "pause", "resume", "delete"),
+        metavar="create|list|show|add-action|pause|resume|delete",
     )
     sub.add_argument("name", nargs="?", help="of the deployment")
-    sub.add_argument("policy", nargs="?", help="see `tacit policies`; its own options are flags")
+    sub.add_argument(
+        "policy", nargs="?", help="to create, see `tacit policies`; its own options are flags. Or the action to add"
+    )
     sub.add_argument(
         "--url",
         "--server",
@@ -229,6 +233,9 @@ def _add_service(command: Any) -> None:
         "--closes-after-decisions", type=whole_number, metavar="N", help="or how many decisions later at most"
     )
     sub.add_argument("--default-reward", type=float, help="of a decision that closes without one (default: none)")
+    sub.add_argument(
+        "--actions", metavar="A,B", help="names of arms that share a context, at most as many (default: 0,1,…)"
+    )
     _add_set(sub)
 
     sub = command(

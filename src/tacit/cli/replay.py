@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.log_options import log_flags, read_log_as
-from tacit.cli.options import build, fields, files, print_json, read_settings, refuse_unknown
+from tacit.cli.options import build, files, print_json, read_settings, refuse_unknown
 from tacit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def replay(parsed: argparse.Namespace, rest: list[str]) -> int:
     log = read_log_as(parsed.log, log_flags(parsed))
     found = [
         evaluate(
-            build(kind, {**_shape(kind, log), **settings}, f"`tacit policies {kind.slug}` lists the options."),
+            _config(kind, log, settings),
             log,
             seed=parsed.seed,
             runs=parsed.runs,
@@ -71,6 +71,7 @@ def _kinds(parsed: argparse.Namespace, rest: list[str]) -> list[tuple[str, Any, 
     return asked
 
 
-def _shape(kind: Any, log: Log) -> dict[str, str]:
-    """The number of features, where the policy asks for it: one over a fixed list takes the log's own."""
-    return {"dim": str(log.dim)} if "dim" in fields(kind) else {}
+def _config(kind: Any, log: Log, settings: dict[str, str]) -> Any:
+    """The policy, in the shape of the log where it asks for one."""
+    shape = {name: str(size) for name, size in log.shape(kind, settings).items()}
+    return build(kind, {**shape, **settings}, f"`tacit policies {kind.slug}` lists the options.")

@@ -63,7 +63,7 @@ def _play(kind: Any, place: int) -> None:
     list plays plain arms, where it plays at all, by rounds and by episodes: worlds with a list are all of one kind."""
     from dataclasses import replace
 
-    from tacit.environments import CATALOGUE, Arms, Table
+    from tacit.environments import CATALOGUE, Arms, SharedContext, Table
     from tacit.policies.episodic.verbs import EpisodeParams
     from tacit.simulation import simulate
 
@@ -74,7 +74,13 @@ def _play(kind: Any, place: int) -> None:
         for by in ("rounds", "episodes") if episodic else ("rounds",):
             simulate(wide, Arms(), rounds=2, by=by, progress=False)
         return
-    by_arm = kind.examples(dim=5)[place].arms_of_context is not None
+    example = kind.examples(dim=5)[place]
+    by_arm = example.arms_of_context is not None
+    if example.shared is not None:
+        featured = SharedContext(features_of_actions=example.shared)
+        arms, size = featured.context_shape
+        simulate(replace(example, arms=arms, dim=size), featured, rounds=2, progress=False)
+        return
     for world_kind in CATALOGUE.values():
         # Small where it can be: what is compiled is the same, and 650 features take their time.
         world = Table(projection=2) if world_kind is Table else world_kind()
@@ -94,36 +100,46 @@ def _serve(config: Any, plan: Any) -> None:
     """What `tacit serve` calls for each request."""
     from tacit.service.live import Live
 
-    if plan.report is None:
+    if plan.report is None and config.shared is None:  # features of actions are not served
         Live(config, plan, seed=0).warm()
 
 
 def _live(config: Any) -> None:
-    import numpy as np
-
     learner = config.start(seed=None if config.sampler() == "secure" else 0)  # what cannot be drawn is simulated
     who = {"person": "somebody"} if config.person_rounds else {}
     if config.fixed_actions is not None:
         learner.learn(learner.choose(), 0.5, **who)
         return
-    by_arm = config.arms_of_context is not None
-    offer, taken = (np.eye(5)[0], (np.eye(5)[0], 0)) if by_arm else (np.eye(5), (np.eye(5)[0],))
-    learner.choose(offer)
-    learner.choose_many(offer[None])
-    learner.learn(*taken, 0.5, **who)
+    import numpy as np
+
+    offer, taken = _offered(config)
+    shared = config.shared
+    all_of = {} if shared is None else {"features": np.zeros((config.arms, shared))}
+    one_of = {} if shared is None else {"features": np.zeros(shared)}
+    learner.choose(offer, **all_of)
+    learner.choose_many(offer[None], **all_of)
+    learner.learn(*taken, 0.5, **who, **one_of)
     if config.rows_may_come_late:  # a row and its tick apart
-        learner.reward(learner.decide(offer, **who), 0.5)
-        learner.decide(offer, **who)
+        learner.reward(learner.decide(offer, **who, **all_of), 0.5)
+        learner.decide(offer, **who, **all_of)
+
+
+def _offered(config: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What is shown in a round, and what is learned of it."""
+    import numpy as np
+
+    if config.arms_of_context is None:
+        return np.eye(5), (np.eye(5)[0],)
+    return np.eye(5)[0], (np.eye(5)[0], 0)
 
 
 def _live_apart(config: Any) -> None:
     """Device and server, where they are two programs."""
-    import numpy as np
-
     server, device = config.server(), config.device(limit=config.plan().report.batch or 1)
     device.see(server.view())
-    device.choose(np.eye(5))
-    reports = [device.report(np.eye(5)[0], 0.5) for _ in range(device.limit)]
+    offer, taken = _offered(config)
+    device.choose(offer)
+    reports = [device.report(*taken, 0.5) for _ in range(device.limit)]
     if config.plan().report.batch is None:
         server.receive(reports[0])
         return

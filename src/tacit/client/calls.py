@@ -132,6 +132,8 @@ def create(name: str, policy: str | Policy, options: Mapping[str, Any]) -> Call[
     for option in ("closes_after", "default_reward"):
         if option in given:
             real(option, given[option])
+    if "actions" in given:
+        given["actions"] = _names(given["actions"])
     if not isinstance(policy, str):
         if "parameters" in given:
             raise BadInput(
@@ -168,6 +170,11 @@ def delete(deployment: str) -> Call[None]:
     return Call("DELETE", f"{path}?confirm={segment('deployment', deployment)}", _nothing)
 
 
+def add_action(deployment: str, action: str) -> Call[dict[str, Any]]:
+    # Twice is once: a name that is there stays what it is.
+    return Call("POST", _path(deployment, "actions"), _object, {"id": action}, repeatable=True)
+
+
 def erase_person(deployment: str, person: str) -> Call[dict[str, Any]]:
     # In the body and not in the address: ids may hold anything, and proxies log addresses.
     return Call("POST", _path(deployment, "persons", "erase"), _object, {"person": person})
@@ -176,8 +183,8 @@ def erase_person(deployment: str, person: str) -> Call[dict[str, Any]]:
 # Decisions and rewards ----------------------------------------------------------------------------------------------
 
 
-def decide(deployment: str, actions: Any, person: str | None, key: str | None) -> Call[Choice]:
-    body = _asked(actions, person, key)
+def decide(deployment: str, actions: Any, context: Any, person: str | None, key: str | None) -> Call[Choice]:
+    body = _asked(actions, context, person, key)
     return Call("POST", _path(deployment, "decisions"), _choice_of, body, repeatable=True)
 
 
@@ -275,26 +282,45 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _asked(actions: Any, person: str | None, key: str | None) -> dict[str, Any]:
+def _asked(actions: Any, context: Any, person: str | None, key: str | None) -> dict[str, Any]:
     """The body of one decision. It always has a key: a request that is sent again must not decide again."""
     for name, value in (("person", person), ("key", key)):
         if value is not None and (not isinstance(value, str) or not value):
             raise BadInput(f"Expected {name} to be a text, got {type(value).__name__}.")
     body: dict[str, Any] = {"key": secrets.token_hex(16) if key is None else key}
+    if context is not None:
+        body["context"] = _features("context", context)
     if actions is not None:
-        body["actions"] = _actions(actions)
+        body["actions"] = _actions(actions) if context is None else _names(actions)
     if person is not None:
         body["person"] = person
     return body
 
 
 def _one_of(one: Any) -> dict[str, Any]:
-    """One of many decisions: actions, or a mapping with "actions", "person" and "key"."""
-    if not isinstance(one, Mapping) or (one and not one.keys() & {"actions", "person", "key"}):
-        return _asked(one, None, None)
-    if one.keys() - {"actions", "person", "key"}:
-        raise BadInput('Expected each decision as actions, or as {"actions", "person", "key"}, got other keys.')
-    return _asked(one.get("actions"), one.get("person"), one.get("key"))
+    """One of many decisions: actions, or a mapping with some of `_PARTS`."""
+    if not isinstance(one, Mapping) or (one and not one.keys() & set(_PARTS)):
+        return _asked(one, None, None, None)
+    if one.keys() - set(_PARTS):
+        raise BadInput(
+            'Expected each decision as actions, or as {"actions", "context", "person", "key"}, got other keys.'
+        )
+    return _asked(*(one.get(part) for part in _PARTS))
+
+
+#: What a decision is asked for with.
+_PARTS = ("actions", "context", "person", "key")
+
+
+def _names(actions: Any) -> list[str]:
+    """Of actions that share a context."""
+    found = [] if isinstance(actions, str) or not isinstance(actions, Iterable) else list(actions)
+    if not found or not all(isinstance(one, str) for one in found) or len(set(found)) < len(found):
+        raise BadInput(
+            "Expected the names of actions that share a context: a list of texts, at least one and each once, got "
+            "something else. For all actions leave them out."
+        )
+    return found
 
 
 def _actions(actions: Any) -> list[dict[str, Any]]:
@@ -317,13 +343,14 @@ def _actions(actions: Any) -> list[dict[str, Any]]:
         raise BadInput("Expected at least one action, got none. For a policy over a fixed list leave actions out.")
     if not all(isinstance(name, str) for name, _ in pairs) or len({name for name, _ in pairs}) != len(pairs):
         raise BadInput("Expected the ids of actions to be texts, each once, got others.")
-    return [{"id": name, "features": _features(features)} for name, features in pairs]
+    return [{"id": name, "features": _features("features", features)} for name, features in pairs]
 
 
-def _features(features: Any) -> list[float]:
-    found = _arrays.finite("features", features)
+def _features(name: str, features: Any) -> list[float]:
+    found = _arrays.finite(name, features)
     if found.ndim != 1:
-        raise BadInput(f"Expected the features of an action as a list of numbers, got an array of {found.shape}.")
+        what = "the features of an action" if name == "features" else name
+        raise BadInput(f"Expected {what} as a list of numbers, got an array of {found.shape}.")
     numbers_in: list[float] = found.tolist()
     return numbers_in
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -61,12 +61,14 @@ class Client:
         closes_after: float | None = None,
         closes_after_decisions: int | None = None,
         default_reward: float | None = None,
+        actions: Sequence[str] | None = None,
         seed: int | None = None,
     ) -> dict[str, Any]:
         """A new deployment of a policy, by its name and parameters or by a configuration such as `tacit.JointLinUCB`.
 
-        What is left out is the service's to say; `seed` is for tests, and refused by a service that is not for them.
-        Not sent again after a failure: ask `deployment(name)` whether it is there.
+        With arms that share a context `actions` are the names of those that are there ("0", "1" and so on unless told);
+        `add_action` names more of them. What is left out is the service's to say; `seed` is for tests, and refused by a
+        service that is not for them. Not sent again after a failure: ask `deployment(name)` whether it is there.
         """
         return self._sender.send(calls.create(name, policy, _options(locals())))
 
@@ -99,6 +101,11 @@ class Client:
         """End it, and forget what it knows. Its ledger stays."""
         self._sender.send(calls.delete(deployment))
 
+    def add_action(self, deployment: str, action: str) -> dict[str, Any]:
+        """Name the first arm without a name, of a deployment whose arms share a context: it is offered from now on. It
+        costs no privacy; a name that is there already stays what it is."""
+        return self._sender.send(calls.add_action(deployment, action))
+
     def erase_person(self, deployment: str, person: str) -> dict[str, Any]:
         """Forget a person's open decisions. What was learned stays, in noised sums, and so does a hashed count."""
         return self._sender.send(calls.erase_person(deployment, person))
@@ -106,18 +113,25 @@ class Client:
     # Decisions and rewards ------------------------------------------------------------------------------------------
 
     def decide(
-        self, deployment: str, actions: Any = None, *, person: str | None = None, key: str | None = None
+        self,
+        deployment: str,
+        actions: Any = None,
+        *,
+        context: Any = None,
+        person: str | None = None,
+        key: str | None = None,
     ) -> Choice:
         """One of the actions, and the id under which its reward is to be reported.
 
         `actions`: a mapping of ids to features, a list of {"id", "features"}, an array of shape (K, dim), whose ids are
-        "0", "1" and so on, or nothing for a policy over a fixed list. The same `key` again is the same decision.
+        "0", "1" and so on, or nothing for a policy over a fixed list. Where arms share a context give `context`, and as
+        `actions` the names of those that are there: all unless told. The same `key` again is the same decision.
         """
-        return self._sender.send(calls.decide(deployment, actions, person, key))
+        return self._sender.send(calls.decide(deployment, actions, context, person, key))
 
     def decide_many(self, deployment: str, asked: Iterable[Any]) -> list[Choice | ServiceError]:
-        """Several decisions in one request, each asked for by its actions or by {"actions", "person", "key"}. One that
-        is refused has its error in its place."""
+        """Several decisions in one request, each asked for by its actions, or by {"actions", "context", "person",
+        "key"} or some of these. One that is refused has its error in its place."""
         return self._sender.send(calls.decide_many(deployment, asked))
 
     def reward(self, deployment: str, decision: str, value: float) -> dict[str, Any]:
@@ -198,6 +212,7 @@ class AsyncClient:
         closes_after: float | None = None,
         closes_after_decisions: int | None = None,
         default_reward: float | None = None,
+        actions: Sequence[str] | None = None,
         seed: int | None = None,
     ) -> dict[str, Any]:
         """A new deployment: see `Client.create`."""
@@ -232,6 +247,10 @@ class AsyncClient:
         """End it, and forget what it knows."""
         await self._sender.send(calls.delete(deployment))
 
+    async def add_action(self, deployment: str, action: str) -> dict[str, Any]:
+        """Name one more of the arms that share a context: see `Client.add_action`."""
+        return await self._sender.send(calls.add_action(deployment, action))
+
     async def erase_person(self, deployment: str, person: str) -> dict[str, Any]:
         """Forget a person: see `Client.erase_person`."""
         return await self._sender.send(calls.erase_person(deployment, person))
@@ -239,10 +258,16 @@ class AsyncClient:
     # Decisions and rewards ------------------------------------------------------------------------------------------
 
     async def decide(
-        self, deployment: str, actions: Any = None, *, person: str | None = None, key: str | None = None
+        self,
+        deployment: str,
+        actions: Any = None,
+        *,
+        context: Any = None,
+        person: str | None = None,
+        key: str | None = None,
     ) -> Choice:
         """One of the actions: see `Client.decide`."""
-        return await self._sender.send(calls.decide(deployment, actions, person, key))
+        return await self._sender.send(calls.decide(deployment, actions, context, person, key))
 
     async def decide_many(self, deployment: str, asked: Iterable[Any]) -> list[Choice | ServiceError]:
         """Several decisions in one request: see `Client.decide_many`."""

@@ -126,17 +126,19 @@ class DeviceClient:
         self._spent = self._contract.spent(self._stage)
         self._seen = time.monotonic()
 
-    def choose(self, actions: ArrayLike) -> int:
-        """The index of the action to take, of `actions` of shape (K, dim). It stays on the device.
+    def choose(self, actions: ArrayLike, *allowed: ArrayLike) -> int:
+        """The index of the action to take, of `actions` of shape (K, dim); where arms share a context, the number of
+        the arm for that context, of those `allowed`. It stays on the device.
 
         The view is downloaded when the last one is older than `refresh` seconds. If the service cannot be reached the
         device goes on with the view it has; only the first one must come.
         """
         self._look()
-        return self._device.choose(actions)
+        return self._device.choose(actions, *allowed)
 
-    def report(self, x: ArrayLike, reward: float) -> None:
-        """Say, under noise, that the action `x` of shape (dim,) earned `reward`.
+    def report(self, x: ArrayLike, *earned: float) -> None:
+        """Say, under noise, that the action `x` of shape (dim,) earned a reward: `report(x, reward)`; or, where arms
+        share a context, `report(context, arm, reward)`.
 
         The report is counted first, in `made_file` too, and sent then. `ServiceUnavailable` means that it is kept for
         `send_again`, and so does a refusal with the code "paused". Any other `ServiceError` means that it was refused;
@@ -154,10 +156,10 @@ class DeviceClient:
             )
         with self._lock:
             if self._count is None:
-                message = self._device.report(x, reward)
+                message = self._device.report(x, *earned)
             else:
                 with self._count.held(self._device.made):
-                    message = self._device.report(x, reward)
+                    message = self._device.report(x, *earned)
                     self._count.put(self._device.made)
             if self._shuffler is not None:
                 message = seal_report(self._contract, message, self._sealing_key or "")

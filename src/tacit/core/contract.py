@@ -69,11 +69,13 @@ class Contract:
     @cached_property
     def _terms(self) -> dict[str, Any]:
         report, promise = self.report, self.config.promise
+        arms = {} if report.arms is None else {"arms": deepcopy(dict(report.arms))}
         return {
             "tacit": "contract",
             "version": VERSION,
             "policy": self.config.slug,
             "dim": self.dim,
+            **arms,
             "report": {
                 "kind": report.kind,
                 "size": report.size,

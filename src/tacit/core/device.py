@@ -9,9 +9,9 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any, NoReturn
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from tacit._types import Floats
 from tacit._validate import any_datum, whole
 from tacit.core import forks
 from tacit.core.contract import contract_of
@@ -100,6 +100,10 @@ class Device:
         dim = self._contract.dim
         if rows.ndim != 2 or rows.shape[1] != dim or not len(rows):
             raise BadInput(f"Expected actions of shape (K, {dim}), K >= 1, got {rows.shape}.")
+        return self._pick(rows)
+
+    def _pick(self, rows: Floats) -> int:
+        """Choose from what is offered."""
         session = self._session
         with self._lock:
             view = session.view
@@ -119,12 +123,15 @@ class Device:
 
         Raises `LimitReached` when all reports are made; `choose` goes on.
         """
-        row, reward = as_row(x, self._contract.dim), any_datum("reward", reward)
+        return self._write(as_row(x, self._contract.dim), any_datum("reward", reward))
+
+    def _write(self, row: Floats, reward: float) -> dict[str, Any]:
+        """The report of a row that is ours alone."""
+        config = self._contract.config
         if first_unfit(row) >= 0:
-            row, reward = np.zeros(self._contract.dim), 0.0
+            row, reward = config.empty_row, 0.0
         elif not abs(reward) <= LARGEST:
-            public = self._contract.config.zero_row is None
-            row, reward = row if public else np.zeros(self._contract.dim), 0.0
+            row, reward = row if config.zero_row is None else config.empty_row, 0.0
         with self._lock:
             if self._forked:
                 raise Moved(

@@ -40,6 +40,7 @@ class Reported:
     constants: tuple[float, ...] = ()  #: the last coordinates of every action: public, never noised
     noise: Mapping[str, float] = field(default_factory=dict)  #: the numbers that define the noise
     batch: int | None = None  #: reports a shuffler mixes at a time; None: no shuffler
+    arms: Mapping[str, Any] | None = None  #: where arms share a context: how many, and what makes a row of it
 
 
 @dataclass(frozen=True)

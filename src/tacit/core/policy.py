@@ -32,6 +32,7 @@ class Asked(Declared):
 
     dim: int  #: d, the length of an action: every policy has one, as an option or from its list
     arms: int | None = None  #: K, where the number of arms is an option
+    shared: int | None = None  #: s: features that each of them has in every round, where that is an option
     person_rounds: int | None = None  #: rounds of a person that are protected together; None: the unit is the round
     one_row_per_segment: bool = False  #: whether a person's second row between two releases counts as zeros
     strict: bool = False  #: whether actions offered outside the bounds are refused; then there are bounds:
@@ -135,11 +136,20 @@ class Policy(Asked, Settings, ABC):
     @property
     def empty_row(self) -> Floats:
         """A row that adds nothing: zeros, and of an arm that there is not."""
-        return np.zeros(self.dim) if self.arms_of_context is None else np.append(np.zeros(self.dim), -1.0)
+        if self.arms_of_context is None:
+            return np.zeros(self.dim)
+        return np.concatenate([np.zeros(self.dim), [-1.0], np.zeros(self.shared or 0)])
 
     def taken(self, rows: Floats, arm: int) -> Floats:
         """What is learned of an arm that was taken from what was offered, as a copy."""
-        row: Floats = rows[arm].copy() if self.arms_of_context is None else np.append(rows[0, : self.dim], float(arm))
+        if self.arms_of_context is None:
+            action: Floats = rows[arm].copy()
+            return action
+        row = self.empty_row
+        row[: self.dim], row[self.dim] = rows[0, : self.dim], float(arm)
+        if self.shared is not None and arm < self.arms_of_context:
+            first = self.dim + self.arms_of_context + arm * self.shared
+            row[self.dim + 1 :] = rows[0, first : first + self.shared]
         return row
 
     def offered(self, actions: Floats) -> Self:
@@ -186,9 +196,9 @@ class Policy(Asked, Settings, ABC):
     def device(self, *, limit: int | None = None, made: int = 0, seed: int | None = None) -> Device:
         """One person's own program. It makes at most `limit` reports (default: `person_rounds`, or one), of which it
         has `made` some before; its guarantee is for all of them. `seed` is for simulation only."""
-        from tacit.core.device import Device
+        from tacit.core.arms import device_of
 
-        return Device(self, limit=limit, made=made, seed=seed)
+        return device_of(self, limit=limit, made=made, seed=seed)
 
     def server(self, *, memory: int = 100_000) -> Server:
         """The program that learns from reports and publishes views. It remembers the ids of the last `memory` reports,

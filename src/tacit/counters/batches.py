@@ -14,7 +14,7 @@ from tacit.counters.counter import publish
 from tacit.mechanisms.shuffle import Grid, Ones, draw_ones, value_of
 from tacit.mechanisms.shuffle.binomial import PROPOSAL
 
-#: Rows of the memory: what has been published, and room for a proposal of the binomial.
+#: Rows of the memory: room for a proposal of the binomial, and what has been published.
 MEMORY_ROWS = 2
 
 
@@ -26,6 +26,7 @@ class Batches(NamedTuple):
     ones: Ones  # of B·b trials in one process, of none elsewhere: drawn when a batch is published
     expected: float  # B·b·p: what is taken off again
     constants: Floats  # the last coordinates of every action: public
+    beside: float  # 1 over what numbers that are not on a diagonal are multiplied by in a report
 
 
 @implements(publish, Batches)
@@ -36,27 +37,30 @@ def _publish(counter: Batches, dim: int, row: int, stage: int, sums: Floats, mem
     Formal guarantee: the totals of a batch are private as their event says, once B reports are in them; each batch is
     released once. Proof: mechanisms/shuffle/proof.md.
     """
-    out, scratch, constants = memory[0], memory[1, :PROPOSAL], counter.constants
+    out, scratch, constants = memory[1], memory[0, :PROPOSAL], counter.constants
     private = dim - constants.shape[0]
     if counter.grid.steps == 0.0:
         for k in range(out.shape[0]):
             out[k] += sums[k]
     else:
         at = 0
-        for i in range(dim):
-            for j in range(i, dim):
-                if i < private:
-                    out[at] += _total(counter, sums[at], scratch, noise)
-                else:
-                    out[at] += float(counter.people) * constants[i - private] * constants[j - private]
+        while at < out.shape[0]:  # one block, or one of each arm
+            for i in range(dim):
+                for j in range(i, dim):
+                    if i < private:
+                        weight = 1.0 if i == j else counter.beside
+                        out[at] += weight * _total(counter, sums[at], scratch, noise)
+                    else:
+                        out[at] += float(counter.people) * constants[i - private] * constants[j - private]
+                    at += 1
+            for _ in range(dim):
+                out[at] += counter.beside * _total(counter, sums[at], scratch, noise)
                 at += 1
-        for i in range(dim):
-            out[at + i] += _total(counter, sums[at + i], scratch, noise)
     for k in range(out.shape[0]):
         sums[k] = 0.0
     for k in range(PROPOSAL):
         scratch[k] = 0.0
-    return 0
+    return 1
 
 
 @kernel

@@ -41,7 +41,8 @@ def due(schedule: Any, row: int, stage: int) -> bool:  # type: ignore[empty-body
 
 @verb
 def add(counter: Any, x: Floats, y: float, dim: int, sums: Floats) -> None:
-    """Add a row to the exact sums: the first `dim` numbers of `x`, and y."""
+    """Add a row to the exact sums: the first `dim` numbers of `x`, and y. Sums that are larger than a packed matrix and
+    a vector have columns beside the matrix, for the numbers of `x` that come next."""
 
 
 @verb
@@ -217,7 +218,14 @@ class PrefixCounter(Counter):
 @kernel
 def add_exactly(counter: Any, x: Floats, y: float, dim: int, sums: Floats) -> None:
     """sums += (upper triangle of x xᵀ, x·y)."""
-    linalg.add_outer(x, y, dim, sums)
+    linalg.add_outer(x, y, dim, sums, columns_beside(dim, sums))
+
+
+@kernel
+def columns_beside(dim: int, sums: Floats) -> int:
+    """How many columns a block of these sums has beside its matrix."""
+    count: int = (sums.shape[sums.ndim - 1] - linalg.block_size(dim)) // dim
+    return count
 
 
 # A lattice ------------------------------------------------------------------------------------------------------------
@@ -248,12 +256,18 @@ class Lattice(NamedTuple):
     known: Floats  # (size,) sums of public rows: never noised
 
 
-def lattice_of(dim: int, step: float, known: Floats) -> Lattice:
-    """The lattice of step h for packed sums, or for those of several arms in turn: `known` has as many numbers."""
-    steps = np.full(linalg.packed_size(dim) + dim, step)
-    steps[np.cumsum([0, *range(dim, 1, -1)])] *= math.sqrt(2.0)
-    steps = np.tile(steps, len(known) // len(steps))
+def lattice_of(dim: int, step: float, known: Floats, shared: int = 0) -> Lattice:
+    """The lattice of step h for packed sums, or for those of several arms in turn: `known` has as many numbers. With
+    `shared` columns beside each matrix, and a block of their own at the end."""
+    own, common = _steps_of_block(dim, step, shared), _steps_of_block(shared, step, 0)
+    steps = np.append(np.tile(own, (len(known) - len(common)) // len(own)), common)
     return Lattice(1.0 / steps, steps, known)
+
+
+def _steps_of_block(dim: int, step: float, beside: int) -> Floats:
+    steps = np.full(linalg.block_size(dim, beside), step)
+    steps[[beside * i + dim * i - i * (i - 1) // 2 for i in range(dim)]] *= math.sqrt(2.0)
+    return steps
 
 
 @kernel
@@ -264,16 +278,18 @@ def add_in_steps(counter: Any, x: Floats, y: float, dim: int, sums: Floats) -> N
 
 @kernel
 def add_row(lattice: Lattice, x: Floats, y: float, dim: int, sums: Floats) -> None:
-    """sums += (upper triangle of x xᵀ, x·y) in steps, as pairs: row 0 of `sums` is high, row 1 low. Of several arms
-    `sums` is the part of one: all have the same steps."""
-    weights = lattice.weights
+    """sums += (upper triangle of x xᵀ, x·y) in steps, as pairs: row 0 of `sums` is high, row 1 low. Of several blocks
+    `sums` is one: all have the same steps, those of the first number on a diagonal and of the last one elsewhere."""
+    diagonal, other = lattice.weights[0], lattice.weights[lattice.weights.shape[0] - 1]
+    columns = dim + columns_beside(dim, sums)
     at = 0
     for i in range(dim):
-        for j in range(i, dim):
-            sums[0, at], sums[1, at] = added_one(sums[0, at], sums[1, at], x[i] * x[j] * weights[at])
+        for j in range(i, columns):
+            weight = diagonal if i == j else other
+            sums[0, at], sums[1, at] = added_one(sums[0, at], sums[1, at], x[i] * x[j] * weight)
             at += 1
     for i in range(dim):
-        sums[0, at], sums[1, at] = added_one(sums[0, at], sums[1, at], x[i] * y * weights[at])
+        sums[0, at], sums[1, at] = added_one(sums[0, at], sums[1, at], x[i] * y * other)
         at += 1
 
 

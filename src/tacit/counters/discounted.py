@@ -22,7 +22,7 @@ from tacit.counters.counter import (
     publish,
     release_times,
 )
-from tacit.noise import draw_symmetric, fill_normals
+from tacit.noise import draw_symmetric, draw_vectors, fill_normals
 from tacit.pairs import added, nearest, scaled
 from tacit.privacy.event import DiscountedEvent, Event
 
@@ -40,6 +40,7 @@ class DiscountedCounter(PrefixCounter):
     last: int  #: no release is later
     before: int = 0  #: rows that are in no segment
     times: tuple[int, ...] | None = None  #: of the releases, once they are known; until then the earliest there can be
+    vectors_only: bool = False  #: matrices are public and released as they are; noise is on the vectors
 
     shift: ClassVar[float] = 3.0
     one_martingale: ClassVar[bool] = False
@@ -78,10 +79,10 @@ class DiscountedCounter(PrefixCounter):
         return Load(float(mass.max()) * (1 + 1e-9), int(rows[-1]), len(mass), slack=1.1)
 
     def in_doubles(self, scale: float) -> Discounted:
-        return Discounted(scale, self.keep, *self._weights())
+        return Discounted(scale, self.keep, *self._weights(), self.vectors_only)
 
     def on_lattice(self, lattice: Lattice) -> LatticeDiscounted:
-        return LatticeDiscounted(lattice, self.keep, *self._weights())
+        return LatticeDiscounted(lattice, self.keep, *self._weights(), self.vectors_only)
 
     def memory_rows(self, schedule: Any, lattice: bool) -> int:
         return 5 if lattice else 4
@@ -111,6 +112,8 @@ class Discounted(NamedTuple):
     keep: float  # ρ
     mass: Floats  # (R,) m_k
     factor: Floats  # (R,) t_k/Σ m²
+    vectors_only: bool
+    shared: int = 0  # columns beside each matrix, which have a block of their own at the end
 
 
 class LatticeDiscounted(NamedTuple):
@@ -121,6 +124,7 @@ class LatticeDiscounted(NamedTuple):
     keep: float
     mass: Floats
     factor: Floats
+    vectors_only: bool
 
 
 implements(add, Discounted)(add_exactly)
@@ -138,7 +142,10 @@ def _publish(counter: Discounted, dim: int, row: int, stage: int, sums: Floats, 
     """
     mass, factor = counter.mass[stage], counter.factor[stage]
     kept, released, total, out = memory[0], memory[1], memory[2], memory[3]
-    draw_symmetric(noise, counter.scale, dim, released)
+    if counter.vectors_only:
+        draw_vectors(noise, counter.scale, dim, released)
+    else:
+        draw_symmetric(noise, counter.scale, dim, released, counter.shared)
     for k in range(out.shape[0]):
         kept[k] = counter.keep * kept[k] + sums[k]
         sums[k] = 0.0
@@ -161,7 +168,10 @@ def _publish_whole(
     """
     lattice, mass, factor = counter.lattice, counter.mass[stage], counter.factor[stage]
     released, total, out = memory[2], memory[3], memory[4]
-    fill_normals(noise, released)
+    if counter.vectors_only:
+        draw_vectors(noise, 1.0, dim, released)
+    else:
+        fill_normals(noise, released)
     for k in range(out.shape[0]):
         high, low = scaled(memory[0, k], memory[1, k], counter.keep)
         high, low = added(high, low, sums[0, k], sums[1, k])

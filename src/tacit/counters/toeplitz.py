@@ -6,8 +6,10 @@ Fichtenberger, Henzinger and Upadhyay (2023); Dvijotham, McMahan, Pillutla, Stei
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -91,10 +93,10 @@ class GeometricCounter(_Correlated):
         return ToeplitzEvent(scale, sensitivity, self.most_views, EIGHT_BUFFERS, "many")
 
     def deviations(self) -> Floats:
-        return np.array([EIGHT_BUFFERS.row_norm(k) for k in range(1, self.most_views + 1)])
+        return _of_each(Design.row_norm, self.most_views).copy()
 
     def draws(self) -> Floats:
-        return np.array([EIGHT_BUFFERS.row_sum(k) for k in range(1, self.most_views + 1)])
+        return _of_each(Design.row_sum, self.most_views).copy()
 
     @property
     def views(self) -> int:
@@ -115,6 +117,12 @@ class GeometricCounter(_Correlated):
         }
 
 
+@lru_cache(maxsize=16)
+def _of_each(number: Callable[[Design, int], float], views: int) -> Floats:
+    """A number of each release. Every plan asks for two thousand of them, which took most of its time."""
+    return np.array([number(EIGHT_BUFFERS, view) for view in range(1, views + 1)])
+
+
 class Buffers(NamedTuple):
     """The public side: how much of each buffer is forgotten at a step, and how much of it is in the release."""
 
@@ -122,6 +130,7 @@ class Buffers(NamedTuple):
     forget: Floats  # (p,) ĝ
     weights: Floats  # (p,) λ
     floor: float  # b_∞
+    shared: int = 0  # columns beside each matrix, which have a block of their own at the end
 
 
 def buffers(design: Design, scale: float) -> Buffers:
@@ -163,7 +172,7 @@ def correlated_noise(params: Buffers, memory: Floats, dim: int, noise: Any) -> i
     """
     count = len(params.forget)
     plain, fresh, out = memory[count], memory[count + 1], memory[count + 2]
-    draw_symmetric(noise, params.scale, dim, fresh)
+    draw_symmetric(noise, params.scale, dim, fresh, params.shared)
     for k in range(fresh.shape[0]):
         plain[k] += fresh[k]
         out[k] = params.floor * plain[k]

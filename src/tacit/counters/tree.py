@@ -68,6 +68,7 @@ class Nodes(NamedTuple):
     """The kernels' side in double precision."""
 
     scale: float  # s of a node
+    shared: int = 0  # columns beside each matrix, which have a block of their own at the end
 
 
 class LatticeNodes(NamedTuple):
@@ -87,7 +88,7 @@ def publish_prefix(counter: Nodes, dim: int, row: int, stage: int, sums: Floats,
 
     Formal guarantee: μ-GDP for one replaced row, μ = √q·L̃²/s. Proof: tree.md.
     """
-    held = memory[tree_noise(counter.scale, memory, row, dim, noise)]
+    held = memory[tree_noise(counter.scale, memory, row, dim, noise, counter.shared)]
     last: int = memory.shape[0] - 1
     out = memory[last]
     for k in range(out.shape[0]):
@@ -101,7 +102,7 @@ def empty_memory(horizon: int, size: int) -> Floats:
 
 
 @kernel
-def tree_noise(scale: float, memory: Floats, row: int, dim: int, noise: Any) -> int:
+def tree_noise(scale: float, memory: Floats, row: int, dim: int, noise: Any, shared: int = 0) -> int:
     """Draw the node closed by `row` (1-based); returns the level of `memory` that now holds the prefix sum's noise.
 
     The node closed by row j is (j − lowbit(j), j]. Keeping, per level, the sum of this node and all above makes a
@@ -112,7 +113,7 @@ def tree_noise(scale: float, memory: Floats, row: int, dim: int, noise: Any) -> 
     """
     level = closed_level(row)
     node = memory[level]
-    draw_symmetric(noise, scale, dim, node)
+    draw_symmetric(noise, scale, dim, node, shared)
     above = next_active(row, level)
     if above >= 0:
         upper = memory[above]

@@ -80,6 +80,7 @@ class Ring(NamedTuple):
     """The kernels' side in double precision."""
 
     scale: float  # s of a segment
+    shared: int = 0  # columns beside each matrix, which have a block of their own at the end
 
 
 class LatticeRing(NamedTuple):
@@ -108,7 +109,7 @@ def publish_window(counter: Ring, dim: int, row: int, stage: int, sums: Floats, 
     """
     window = memory.shape[0] - 1
     slot, out = memory[stage % window], memory[window]
-    draw_symmetric(noise, counter.scale, dim, slot)
+    draw_symmetric(noise, counter.scale, dim, slot, counter.shared)
     for k in range(slot.shape[0]):
         slot[k] += sums[k]
         sums[k] = 0.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tacit._kernel import implements, kernel
+from tacit._kernel import implements, kernel, verb
 from tacit._types import Floats
-from tacit.core.slate import ArmsSlate, Slate
+from tacit.core.slate import ArmsSlate, HybridSlate, Slate
 from tacit.core.verbs import draw_context, pay, show
 
 
@@ -15,12 +15,33 @@ class ByContext(NamedTuple):
     """A world for a policy of the arms model: nothing is laid out K times."""
 
     world: Any
+    features: Floats  # (arms, shared) of this round's actions, as the world draws them; or none
 
 
 @implements(show, ByContext)
 @kernel
-def _show(environment: ByContext, slate: ArmsSlate, means: Floats, stream: Any) -> None:
+def _show(environment: ByContext, slate: Any, means: Floats, stream: Any) -> None:
     draw_context(environment.world, slate.context, means, stream)
+    show_features(slate, environment.features)
+
+
+@verb
+def show_features(slate: Any, features: Floats) -> None:
+    """Lay out what features the arms have in this round, for a policy that looks at them."""
+
+
+@implements(show_features, ArmsSlate)
+@kernel
+def _show_none(slate: ArmsSlate, features: Floats) -> None:
+    pass
+
+
+@implements(show_features, HybridSlate)
+@kernel
+def _show_features(slate: HybridSlate, features: Floats) -> None:
+    for k in range(features.shape[0]):
+        for i in range(features.shape[1]):
+            slate.features[k, i] = features[k, i]
 
 
 @implements(pay, ByContext)

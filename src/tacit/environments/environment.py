@@ -48,19 +48,29 @@ class Environment(Settings, ABC):
         return None
 
     @property
+    def action_features(self) -> int | None:
+        """s, where each of these arms comes with s features of its own in every round; None elsewhere."""
+        return None
+
+    @property
     def by_context(self) -> Environment:
         """This world for policies of the arms model, which prepare contexts themselves."""
         return self
 
     def shape(self, kind: Any, given: Mapping[str, Any]) -> dict[str, int]:
         """What a policy of this kind must be told of the world, where it was not: the number of features, and of arms
-        where they share a context and the policy has a model for that."""
+        where they share a context and the policy has a model for that, with what features these have besides."""
         if not kind.has_option("dim") or "dim" in given:
             return {}
         shape = self.by_context.context_shape
         if shape is None or not kind.by_arm:
             return {"dim": self.features}
-        return {"arms": shape[0], "dim": shape[1]}
+        shared = self.by_context.action_features
+        return {
+            "arms": shape[0],
+            "dim": shape[1],
+            **({"shared": shared} if shared and kind.has_option("shared") else {}),
+        }
 
     @property
     def stable_arms(self) -> bool:

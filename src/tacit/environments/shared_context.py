@@ -33,7 +33,10 @@ class SharedContextParams(NamedTuple):
     high: float  # nor higher
     scale: float  # 1/√p: every coordinate is this, or minus this
     context: Floats  # (p,) scratch: the context of the round
-    luck: Floats  # (p,) scratch: a coin for each feature, and the luck of the reward in the last place
+    luck: Floats  # (p + K·s,) scratch: a coin for each feature, the luck of the reward, coins of actions' features
+    common: Floats  # (s,): what each feature of an action adds to the click rate of any arm or takes off it
+    features: Floats  # (K, s) scratch: the features of the actions of the round
+    shrink: float  # an action as one vector is so many times its blocks: no longer than 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +50,12 @@ class SharedContext(Environment):
     in the context, and no rate leaves the range. At the defaults an even choice is clicked in 6.9 % of the rounds, the
     most popular arm in 14.2 %, and the best arm of every round in 18.5 %.
 
+    With `features_of_actions` = s every arm comes with something else in each round, whose s features are fair coins of
+    ±1/√s and matter in the same way whatever the arm: by ±`lift`/2s each, on top of `lift`/2. Rates then go up to
+    `high` + `lift`. A policy of the hybrid model is shown them beside the context.
+
     Action k is the vector of K blocks that is z in block k and zero elsewhere (`tacit.features.per_arm`), so that every
-    linear policy can play.
+    linear policy can play; with features of actions these come last, and all of it over √2.
     """
 
     slug: ClassVar[str] = "shared-context"
@@ -59,6 +66,8 @@ class SharedContext(Environment):
     relevant: int = option("how many features of the context matter to an arm", 1)
     low: float = option("no click rate is lower", 0.02)
     high: float = option("no click rate is higher", 0.2)
+    features_of_actions: int = option("features that each arm comes with in a round; 0: none", 0)
+    lift: float = option("by how much these may raise a click rate", 0.2)
 
     def __post_init__(self) -> None:
         whole("arms", self.arms)
@@ -75,10 +84,17 @@ class SharedContext(Environment):
             )
         if not 0 <= real("low", self.low) < real("high", self.high) <= 1:
             raise BadInput(f"Expected 0 <= low < high <= 1, got low={self.low!r}, high={self.high!r}: they are rates.")
+        whole("features_of_actions", self.features_of_actions, low=0)
+        if self.features_of_actions and not 0 < real("lift", self.lift) <= 1 - self.high:
+            raise BadInput(f"Expected 0 < lift <= 1 - high, got lift={self.lift!r}: what is raised is a rate.")
 
     @property
     def features(self) -> int:
-        return self.arms * self.context_dim
+        return self.arms * self.context_dim + self.features_of_actions
+
+    @property
+    def action_features(self) -> int | None:
+        return self.features_of_actions or None
 
     @property
     def context_shape(self) -> tuple[int, int]:
@@ -87,7 +103,8 @@ class SharedContext(Environment):
     @property
     def popularities(self) -> Floats:
         """The mean click rate of the arms over all contexts, the most popular first; a trial deals them to arms."""
-        return self.low + (self.high - self.low) * np.geomspace(_MOST_POPULAR, _LEAST_POPULAR, self.arms)
+        base = self.low + (self.lift / 2 if self.features_of_actions else 0.0)
+        return base + (self.high - self.low) * np.geomspace(_MOST_POPULAR, _LEAST_POPULAR, self.arms)
 
     @property
     def bounds(self) -> dict[str, Any]:
@@ -95,10 +112,12 @@ class SharedContext(Environment):
         return {"action_norm": 1.0, "reward_low": 0.0, "reward_high": 1.0, "constants": ()}
 
     def start(self, stream: Source) -> World:
-        arms, size = self.context_shape
-        normals = first_normals(stream, self.features).reshape(arms, size)
+        (arms, size), more = self.context_shape, self.features_of_actions
+        drawn = first_normals(stream, self.features)
+        normals, lift = drawn[: arms * size].reshape(arms, size), self.lift if more else 0.0
         rates = self.popularities[np.argsort(normals[:, -1])]
-        effect = np.minimum(rates - self.low, self.high - rates) / self.relevant
+        plain = rates - lift / 2
+        effect = np.minimum(plain - self.low, self.high - plain) / self.relevant
         # Which features matter to an arm, and which way: those with the largest normals, by their signs.
         ranks = np.argsort(np.argsort(-np.abs(normals[:, :-1]), axis=1), axis=1)
         moves = np.where(ranks < self.relevant, np.sign(normals[:, :-1]) * effect[:, None], 0.0)
@@ -106,12 +125,15 @@ class SharedContext(Environment):
         params = SharedContextParams(
             weights=np.ascontiguousarray(effects.T),
             low=float(self.low),
-            high=float(self.high),
+            high=float(self.high + lift),
             scale=1 / math.sqrt(size),
             context=np.zeros(size),
-            luck=np.zeros(size),
+            luck=np.zeros(size + arms * more),
+            common=np.sign(drawn[arms * size :]) * lift / (2 * max(more, 1)),
+            features=np.zeros((arms, more)),
+            shrink=math.sqrt(0.5) if more else 1.0,
         )
-        theta = (effects * math.sqrt(size)).ravel()
+        theta = np.append(effects * math.sqrt(size), params.common * math.sqrt(more)) / params.shrink
         return World(params, slate(self.features, arms), np.zeros(arms), theta)
 
 
@@ -121,6 +143,7 @@ def _draw_context(environment: SharedContextParams, context: Floats, means: Floa
     """A coin for each feature, and the click rate of each arm."""
     weights, luck, scale = environment.weights, environment.luck, environment.scale
     size, arms = weights.shape
+    more = environment.common.shape[0]
     fill_uniforms(stream, luck)
     context[size - 1] = scale
     for k in range(arms):
@@ -131,6 +154,10 @@ def _draw_context(environment: SharedContextParams, context: Floats, means: Floa
         for k in range(arms):
             means[k] += answer * one[k]
     for k in range(arms):
+        for j in range(more):
+            answer = 1.0 if luck[size + k * more + j] < 0.5 else -1.0
+            environment.features[k, j] = answer / math.sqrt(more)
+            means[k] += answer * environment.common[j]
         # Rounding must not push a rate out of the declared range.
         means[k] = max(environment.low, min(environment.high, means[k]))
 
@@ -140,10 +167,18 @@ def _draw_context(environment: SharedContextParams, context: Floats, means: Floa
 def _show(environment: SharedContextParams, slate: Slate, means: Floats, stream: Any) -> None:
     draw_context(environment, environment.context, means, stream)
     lay_out(environment.context, slate)
+    columns, more = slate.columns, environment.common.shape[0]
+    if more > 0:
+        first = columns.shape[0] - more
+        for k in range(columns.shape[1]):
+            for i in range(environment.context.shape[0]):
+                columns[k * environment.context.shape[0] + i, k] *= environment.shrink
+            for j in range(more):
+                columns[first + j, k] = environment.features[k, j] * environment.shrink
 
 
 @implements(pay, SharedContextParams)
 @kernel
 def _pay(environment: SharedContextParams, mean: float, stream: Any) -> float:
     """A click or none: the luck of the round was drawn with its context."""
-    return 1.0 if environment.luck[environment.luck.shape[0] - 1] < mean else 0.0
+    return 1.0 if environment.luck[environment.context.shape[0] - 1] < mean else 0.0

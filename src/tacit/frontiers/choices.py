@@ -20,7 +20,7 @@ from tacit._version import __version__
 from tacit.core.policy import Policy
 from tacit.replaying.choosing import Chooser
 from tacit.replaying.log import Log
-from tacit.replaying.teaching import started, teach
+from tacit.replaying.teaching import rows_of, started, teach
 from tacit.simulation.store import sources, write_whole
 
 #: Looks at a learner on its way: after all rows, half of them, a quarter, …
@@ -48,7 +48,7 @@ def choices_after(
         most = mark if limit is None else min(limit, mark)
         for start in range(at, most, log.block_size):
             rows = np.arange(start, min(start + log.block_size, most))
-            for row, x in zip(rows.tolist(), log.taken(rows, log.actions[rows]), strict=True):
+            for row, x in rows_of(config, log, rows):
                 teach(learner, log, row, x)
             step(len(rows))
         at = max(at, most)

@@ -31,7 +31,7 @@ from tacit.replaying.fixed import Judged
 from tacit.replaying.log import Log
 from tacit.replaying.single import always, best_arm
 from tacit.replaying.support import log_warnings, support_of
-from tacit.replaying.teaching import fitted
+from tacit.replaying.teaching import centre_note, fitted
 from tacit.simulation.best_single import BEST_SINGLE
 
 #: The part of the log that is learned from.
@@ -97,7 +97,7 @@ def trace_logged(
     if len(log) < _LEAST:
         raise BadInput(f"Expected a log of at least {_LEAST} rows, got {len(log)}.")
     first = round(SPLIT * len(log))
-    best = LinUCB(dim=log.dim) if without_privacy is None else without_privacy
+    best = LinUCB.from_dict(log.shape(LinUCB, {})) if without_privacy is None else without_privacy
     private = [
         (one.label, epsilon, _fitted(_shaped(one, log).at(epsilon, delta, first), log))
         for one in asked
@@ -160,8 +160,8 @@ def trace_logged(
 
 
 def _shaped(one: Asked, log: Log) -> Asked:
-    """The policy with the number of features of this log, where it asks for one."""
-    return Asked(one.label, one.kind, {"dim": log.dim, **one.options}) if one.kind.has_option("dim") else one
+    """The policy with the number of features of this log, and of arms, where it asks for them."""
+    return Asked(one.label, one.kind, {**log.shape(one.kind, one.options), **one.options})
 
 
 def _fitted(config: Any, log: Log) -> Policy:
@@ -281,4 +281,6 @@ def _notes(log: Log, first: int, runs: int, configs: Sequence[Policy]) -> list[s
         found.append("One run, with one draw of the noise: more runs show how much another draw changes.")
     for limit in dict.fromkeys(config.person_rounds for config in configs):
         found += log.who(limit)
+    for config in configs:
+        found += centre_note(config)
     return list(dict.fromkeys(found))

@@ -10,7 +10,7 @@ from tacit.noise.discrete import LARGEST_SCALE, Binomial, DiscreteGaussian, Disc
 from tacit.noise.laplace import LAPLACE_UNIFORMS, draw_laplace
 from tacit.noise.source import Source, fill_normals, fill_uniforms
 from tacit.noise.stream import first_normals, stream
-from tacit.noise.symmetric import draw_symmetric
+from tacit.noise.symmetric import draw_symmetric, draw_vectors
 from tacit.noise.tape import is_seeded, is_tape, refill, tape, tape_of
 
 del _hand_out
@@ -25,6 +25,7 @@ __all__ = [
     "Source",
     "draw_laplace",
     "draw_symmetric",
+    "draw_vectors",
     "fill_normals",
     "fill_uniforms",
     "first_normals",

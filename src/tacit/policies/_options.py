@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tacit._validate import positive, real
+from tacit._validate import positive, real, whole
 from tacit.errors import BadInput
 from tacit.estimators.prior import Prior
 
@@ -36,6 +36,20 @@ def width_word(width: object, *others: str) -> None:
     """Refuse what is no width: neither a word nor a multiple of the proved one."""
     if width not in ("noise-aware", "theory", *others):
         positive("width", width, hint='Use "theory" for the proved width, or "noise-aware".')
+
+
+def check_shared(config: Any) -> None:
+    """Refuse features of actions where arms have no parameters of their own, and where no width is known."""
+    if config.shared is None:
+        return
+    whole("shared", config.shared)
+    if config.arms is None:
+        raise BadInput(
+            f"Expected shared with arms only, got shared={config.shared} without. Say how many arms there are, or put "
+            "the features into the actions."
+        )
+    if config.width != "noise-aware":
+        raise BadInput(f'Expected width="noise-aware" with shared, got {config.width!r}: no other width is known.')
 
 
 def check_interval(low: object, high: object) -> None:

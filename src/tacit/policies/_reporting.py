@@ -153,8 +153,9 @@ class ReportingPolicy(Policy):
             else f"The unit is the person: a device counts what it sends, at most {self.person_rounds} "
             f"report{'' if self.person_rounds == 1 else 's'}."
         )
+        what = "Actions" if self.arms is None else "Contexts"
         return (
-            f"Actions are clipped to norm {self.action_norm:g} and rewards to [{self.reward_low:g}, "
+            f"{what} are clipped to norm {self.action_norm:g} and rewards to [{self.reward_low:g}, "
             f"{self.reward_high:g}] on the device{public}: the guarantee needs no assumption on the data.",
             unit,
         )

@@ -51,7 +51,9 @@ from tacit.counters.tree import TreeCounter
 from tacit.counters.wishart import SPARE, WishartCounter
 from tacit.errors import BadInput, PrivacyRefusal
 from tacit.estimators.by_arm import empty_arms_view
+from tacit.estimators.hybrid import hybrid_of
 from tacit.estimators.noise_aware import NoiseAware, noise_aware
+from tacit.estimators.pooled import pooled
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, empty_view, first_view
 from tacit.estimators.split import WIDTHS, Split
@@ -63,6 +65,7 @@ from tacit.policies._options import (
     REACH_OF_A_DRAW,
     check_interval,
     check_prior,
+    check_shared,
     failure_or_default,
     width_multiplier,
     width_word,
@@ -83,6 +86,7 @@ from tacit.privacy.event import (
 )
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.scope import Protects, Trust, Unit
+from tacit.privacy.sensitivity import row_sensitivity
 from tacit.releases import Discounted, Geometric, Releases, Toeplitz, Tree
 
 _RELEASES = (Discounted, Geometric, Toeplitz, Tree)
@@ -118,6 +122,9 @@ class JointLinUCB(Policy):
     it gives up: with contexts chosen *adversarially* a direction first seen inside a segment is not learned until the
     segment ends, so worst-case regret is linear (at most a share 1 − 1/ratio of the rounds); the √n regret theorem
     holds for `releases="toeplitz"` and `releases="tree"`, which update every round and need the horizon.
+
+    With `arms` all arms share a context. An arm that comes later is one of them from the start, and left out of
+    `allowed` until then: its block has had its noise in every release, so nothing is left to pay.
 
     `calibration="published"` uses the constants of the paper: the card then says what they truly give. Wishart noise
     exists only so, and its guarantee is the paper's theorem: an upper bound, with no curve behind it.
@@ -160,6 +167,10 @@ class JointLinUCB(Policy):
         None,
     )
     preparation: Any = option('how contexts are prepared, with arms: "standard", "none", or a tacit.Preparation', None)
+    shared: int | None = option(
+        "number of features that each action has besides, whose parameter all arms share (hybrid); none: no features",
+        None,
+    )
     parameter_norm: float = option("bound S on the norm of the unknown parameter", 1.0)
     noise_level: float | None = option(
         "sub-Gaussian level of the reward noise, sigma (default: half the interval of rewards)", None
@@ -219,6 +230,7 @@ class JointLinUCB(Policy):
         self._settle_width()
         self.released.check(self)
         self.calibrated_by.check(self)
+        check_shared(self)
         if self.arms is not None:
             self._check_arms()
 
@@ -262,6 +274,7 @@ class JointLinUCB(Policy):
                 exploration="thompson",
             ),
             cls(**every, arms=3, preparation="none", width="theory", releases="toeplitz", horizon=1000),
+            cls(dim=dim, arms=3, shared=dim, epsilon=10.0, delta=0.1, preparation="none", exploration="thompson"),
         )
 
     # What was asked for -----------------------------------------------------------------------------------------
@@ -385,12 +398,14 @@ class JointLinUCB(Policy):
         length, reward = self.action_norm, self.reward_scale * self.reward_reach
         if self.calibration == "published":
             return length**2 + reward**2
-        return length**2 + reward**2 if reward <= length else 2 * length * reward
+        return row_sensitivity(length, reward)
 
     @property
     def size(self) -> int:
-        """Of a row of sums: for each matrix a packed triangle and a vector."""
-        return self.blocks * (linalg.packed_size(self.block) + self.block)
+        """Of a row of sums: for each matrix a packed triangle and a vector; with shared features what they make with
+        contexts beside each matrix, and a block of their own."""
+        shared = self.shared or 0
+        return self.blocks * linalg.block_size(self.block, shared) + linalg.block_size(shared)
 
     def plan(self, sampler: str = "double") -> Plan:
         """One text for both samplers: with exact noise the same counter has its kernels on a lattice, at the price of
@@ -410,6 +425,8 @@ class JointLinUCB(Policy):
         estimate = self._estimate(counter, spread)
         centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)))
         kernels, sums, law = counter.in_doubles(scale), known, None
+        if self.shared is not None:
+            kernels = kernels._replace(shared=self.shared)
         if sampler == "secure":
             rows = rows_within(self.horizon)
             laid = calibrate_lattice(
@@ -431,7 +448,7 @@ class JointLinUCB(Policy):
             refuse_heavy(counter.load(schedule), self.sensitivity / laid.step)
             # Public rows are no secret, and not in the vault.
             kernels, sums = (
-                counter.on_lattice(lattice_of(self.block, laid.step, known)),
+                counter.on_lattice(lattice_of(self.block, laid.step, known, self.shared or 0)),
                 np.zeros((2, self.size)),
             )
             step = self._centre_scale(event_at(scale)) * laid.step / scale
@@ -470,13 +487,13 @@ class JointLinUCB(Policy):
                 "report_size": self.dim + REPORTED,
             }
         else:
-            arms, block = self.arms, self.block
+            arms, block, shared = self.arms, self.block, self.shared or 0
             rooms = {
                 "vault": lambda: by_arm_vault(sums.copy(), memory_rows, self.dim, self.centre_rounds > 0),
-                "view": lambda: empty_arms_view(arms, self.dim, block),
-                "report_size": block + by_arm.REPORTED,
+                "view": lambda: empty_arms_view(arms, self.dim, block, shared),
+                "report_size": block + shared + by_arm.REPORTED,
                 "arms": arms,
-                "slate": lambda offered: arms_slate(self.dim, arms, block),
+                "slate": lambda offered: arms_slate(self.dim, arms, block, shared),
             }
         return Plan(
             params=params,
@@ -581,7 +598,7 @@ class JointLinUCB(Policy):
             return Linear(self._bounds(), schedule, counter, estimate, self._exploration(law))
         return ByArm(
             self._bounds(),
-            self.prepared.steps(self.dim, self.action_norm),
+            self.prepared.steps(self.dim, self.action_norm, self.shared is not None),
             centre if self.centre_rounds else NoCentre(),
             schedule,
             counter,
@@ -611,13 +628,13 @@ class JointLinUCB(Policy):
 
     def _first_release(self, estimate: Any) -> int:
         """t_1 = ⌈Υ_1/L²⌉, at least p: before that the matrix would be mostly regulariser, and not worth a release."""
-        floor = estimate.ridge if isinstance(estimate, NoiseAware) else estimate.repair
+        floor = estimate.repair if isinstance(estimate, Confidence) else estimate.ridge
         return self.centre_rounds + max(self.block, math.ceil(float(floor[0]) / self.action_norm**2))
 
     def _estimate(self, counter: PrefixCounter, spread: Floats) -> Any:
         """The numbers of the width for views whose noise has standard deviations τ_k = `spread`."""
         if self.width == "noise-aware":
-            return noise_aware(
+            own = noise_aware(
                 spread=spread,
                 width=self.block,
                 ridge=RIDGE,
@@ -627,6 +644,11 @@ class JointLinUCB(Policy):
                 scale=self.reward_scale,
                 reach=REACH_OF_A_DRAW if self.explores == "thompson" else REACH,
             )
+            if self.shared is None:
+                share = 0.0 if self.arms is None else self.prepared.constant
+                vector, norm, reach = spread / self.reward_scale, self.action_norm, self.reward_reach
+                return pooled(own, matrix=spread, vector=vector, share=share, norm=norm, reach=reach)
+            return hybrid_of(own, spread=spread, shared=self.shared, ridge=RIDGE, least=self.ridge)
         views, failure = counter.views, self.failure_probability / self.blocks
         shared = counter.one_martingale
         alpha: Any = failure if shared else 6 * failure / (math.pi**2 * np.arange(1.0, views + 1) ** 2)

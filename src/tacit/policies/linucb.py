@@ -1,7 +1,9 @@
 """LinUCB without privacy: the line every private policy is measured against.
 
 With `arms` each arm has a regression of its own on the context. Its inverse V⁻¹ and its estimate are kept up to date
-row by row (Sherman and Morrison 1950), so a row costs O(p²) and what the other arms have is not touched.
+row by row (Sherman and Morrison 1950), so a row costs O(p²) and what the other arms have is not touched. With `shared`
+features of actions have a parameter that all arms share (Li et al. 2010). What is left of them, r = u − Tᵀz, is one row
+of a regression of its own, and counts 1/(1 + zᵀV⁻¹z) times: O(p² + ps + s²) a row.
 """
 
 from __future__ import annotations
@@ -28,9 +30,16 @@ from tacit.errors import BadInput
 from tacit.estimators.by_arm import ArmsView, empty_arms_view
 from tacit.estimators.prior import Prior
 from tacit.estimators.ridge import Confidence, confidence_of, first_view
-from tacit.explorations import Optimism
+from tacit.explorations import Optimism, left_over
 from tacit.policies import by_arm
-from tacit.policies._options import REACH_WITHOUT_NOISE, check_prior, failure_or_default, width_multiplier, width_word
+from tacit.policies._options import (
+    REACH_WITHOUT_NOISE,
+    check_prior,
+    check_shared,
+    failure_or_default,
+    width_multiplier,
+    width_word,
+)
 from tacit.policies.linear import REPORTED, Bounds, Linear, count_row, linear_vault, no_bounds
 from tacit.preparation import Preparation, Steps
 from tacit.privacy.guarantee import Guarantee
@@ -56,6 +65,10 @@ class LinUCB(Policy):
     dim: int = option("number of features of an action, or with arms of a context")
     arms: int | None = option(
         "number of arms that share a context and have a parameter each; none: actions are vectors", None
+    )
+    shared: int | None = option(
+        "number of features that each action has besides, whose parameter all arms share (hybrid); none: no features",
+        None,
     )
     preparation: Any = option(
         'how contexts are prepared, with arms: "standard" (without a centre), "none", or a tacit.Preparation', None
@@ -86,6 +99,7 @@ class LinUCB(Policy):
         self._settle_arms()
 
     def _settle_arms(self) -> None:
+        check_shared(self)
         if self.arms is None:
             if self.preparation is not None:
                 raise BadInput(
@@ -112,6 +126,7 @@ class LinUCB(Policy):
             cls(dim=dim, width="theory"),
             cls(dim=dim, arms=3),
             cls(dim=dim, arms=3, preparation="none", width="theory"),
+            cls(dim=dim, arms=3, shared=dim, preparation="none"),
         )
 
     @property
@@ -167,19 +182,18 @@ class LinUCB(Policy):
     def _plan_of_arms(self, arms: int) -> Plan:
         """Nothing is released but what was learned, exactly."""
         prepared: Preparation = self.preparation
-        width = prepared.width(self.dim)
-        params = Recursive(
-            no_bounds(), prepared.steps(self.dim, 1.0), float(self.ridge), self._confidence(width), Optimism()
-        )
+        width, shared = prepared.width(self.dim), self.shared or 0
+        steps = prepared.steps(self.dim, 1.0, shared > 0)
+        params = Recursive(no_bounds(), steps, float(self.ridge), self._confidence(width), Optimism())
         return Plan(
             params=params,
-            vault=lambda: _empty_vault(arms, width, self.ridge),
-            view=lambda: _first_view(arms, self.dim, width, params),
-            report_size=width + by_arm.REPORTED,
+            vault=lambda: _empty_vault(arms, width, shared, self.ridge),
+            view=lambda: _first_view(arms, self.dim, width, shared, params),
+            report_size=width + shared + by_arm.REPORTED,
             event=ExactCounter().event(0.0, 0.0),
             guarantee=Guarantee.none(),
             arms=arms,
-            slate=lambda offered: arms_slate(self.dim, arms, width),
+            slate=lambda offered: arms_slate(self.dim, arms, width, shared),
         )
 
 
@@ -202,9 +216,13 @@ class RecursiveVault(NamedTuple):
     changed: Ints  # (arms,)
     scratch: Floats  # (width,)
     counters: Ints
+    shared: Floats  # (shared,) of features, of what they have left
+    shared_inverse: Floats  # (shared, shared)
+    ties: Floats  # (arms, width, shared)
+    residual: Floats  # (2, shared) room
 
 
-def _empty_vault(arms: int, width: int, ridge: float) -> RecursiveVault:
+def _empty_vault(arms: int, width: int, shared: int, ridge: float) -> RecursiveVault:
     return RecursiveVault(
         np.tile(np.eye(width) / ridge, (arms, 1, 1)),
         np.zeros((arms, width)),
@@ -212,12 +230,17 @@ def _empty_vault(arms: int, width: int, ridge: float) -> RecursiveVault:
         np.zeros(arms, np.int64),
         np.zeros(width),
         np.zeros(COUNTERS, np.int64),
+        np.zeros(shared),
+        np.eye(shared) / ridge,
+        np.zeros((arms, width, shared)),
+        np.zeros((2, shared)),
     )
 
 
-def _first_view(arms: int, dim: int, width: int, params: Recursive) -> ArmsView:
-    view = empty_arms_view(arms, dim, width)
+def _first_view(arms: int, dim: int, width: int, shared: int, params: Recursive) -> ArmsView:
+    view = empty_arms_view(arms, dim, width, shared)
     view.spread[:] = np.eye(width) / params.ridge
+    view.shared_spread[:] = np.eye(shared) / params.ridge
     view.width[:] = _width(params.estimate, width * math.log(params.ridge))
     return view
 
@@ -229,19 +252,48 @@ implements(encode, Recursive)(by_arm.prepare_row)
 @implements(absorb, Recursive)
 @kernel
 def _absorb(params: Recursive, vault: RecursiveVault, report: Floats) -> None:
-    """V ← V + z zᵀ of one arm: V⁻¹ and θ̂ follow, V⁻¹_new z = k·V⁻¹z and θ̂ + k·V⁻¹z·(y − <z, θ̂>)."""
-    width = vault.scratch.shape[0]
+    """V ← V + z zᵀ of one arm: V⁻¹ and θ̂ follow, V⁻¹_new z = k·V⁻¹z and θ̂ + k·V⁻¹z·(y − <z, θ̂>). Then the same for what
+    features have left, r, and what rewards have left, as a row that counts k times: T ← T + k·V⁻¹z·rᵀ."""
+    own, width = vault.scratch.shape[0], report.shape[0] - by_arm.REPORTED
     count_row(report, vault.counters)
     arm = int(report[width + 1])
     if arm < 0:
         return
-    z, theta, out = report[:width], vault.theta[arm], vault.scratch
+    z, theta, out = report[:own], vault.theta[arm], vault.scratch
     error = report[width] - linalg.dot(z, theta)
     share = linalg.add_outer_to_inverse(vault.inverse[arm], z, 1.0, out)
-    for i in range(width):
+    for i in range(own):
         theta[i] += share * error * out[i]
     vault.growth[arm] -= math.log(share)
     vault.changed[arm] = 1
+    if width > own:
+        learn_left(
+            z, report[own:width], error, share, out, vault.ties[arm], vault.shared, vault.shared_inverse, vault.residual
+        )
+
+
+@kernel
+def learn_left(
+    z: Floats,
+    features: Floats,
+    error: float,
+    share: float,
+    direction: Floats,
+    ties: Floats,
+    shared: Floats,
+    inverse: Floats,
+    residual: Floats,
+) -> None:
+    """What a row says of the shared part, given the `error` of its arm, k = `share` and V⁻¹z before it, `direction`."""
+    rest, out = residual[0], residual[1]
+    left_over(ties, z, features, rest)
+    for i in range(z.shape[0]):
+        for j in range(rest.shape[0]):
+            ties[i, j] += share * direction[i] * rest[j]
+    error -= linalg.dot(shared, rest)
+    weight = share * linalg.add_outer_to_inverse(inverse, rest, share, out)
+    for j in range(rest.shape[0]):
+        shared[j] += weight * error * out[j]
 
 
 @implements(release, Recursive)
@@ -257,7 +309,19 @@ def _release(params: Recursive, vault: RecursiveVault, view: Any, noise: Any) ->
                 for k in range(theta.shape[0]):
                     spread[i, k] = vault.inverse[arm, i, k]
             view.width[arm] = _width(params.estimate, vault.growth[arm])
+            if vault.shared.shape[0] > 0:
+                copy_matrix(vault.ties[arm], view.ties[arm])
+                copy_matrix(vault.shared_inverse, view.shared_spread)
+                for i in range(vault.shared.shape[0]):
+                    view.shared[i] = vault.shared[i]
     view.stage[0] += 1
+
+
+@kernel
+def copy_matrix(source: Floats, out: Floats) -> None:
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            out[i, j] = source[i, j]
 
 
 @kernel

@@ -23,6 +23,7 @@ from tacit.core.round import ROWS
 from tacit.core.settings import option, unfold
 from tacit.counters.counter import EveryRow
 from tacit.counters.exact import ExactSums
+from tacit.errors import BadInput
 from tacit.estimators.growing import Growing, Tail, ball_view, constant, proved
 from tacit.explorations import Optimism
 from tacit.mechanisms.report import PersonBounds, report_gram
@@ -64,6 +65,7 @@ class LocalLinUCB(SummingPolicy):
     needs: ClassVar[str] = "bounds on actions and rewards, and a horizon"
     rules: ClassVar[tuple[str, ...]] = ("theory", "published", "least-squares")
 
+    arms: int | None = option("refused: a parameter per arm is not in the local model (see its guarantee)", None)
     calibration: str | Exact | Published = option(
         '"exact": the least noise that keeps the promise; "published": the constants of Zheng et al. (2020)', "exact"
     )
@@ -78,6 +80,11 @@ class LocalLinUCB(SummingPolicy):
 
     def __post_init__(self) -> None:
         unfold(self, "calibration", (Exact, Published))
+        if self.arms is not None:
+            raise BadInput(
+                "Expected no arms for local-linucb, got some: to hide which it was, each report would need noise in "
+                "the blocks of all. Use features of tacit.features.per_arm, or ShuffleLinUCB(arms=…) with a shuffler."
+            )
         super().__post_init__()
         one_of("calibration", self.calibration, ("exact", "published"))
 

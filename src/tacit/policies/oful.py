@@ -3,7 +3,8 @@
 On public actions both run on `switching`. Where contexts are protected too, the Gram matrix itself is published with
 noise in every round, by the mechanism of `JointLinUCB(releases="toeplitz")`, at its price and with its confidence sets;
 the view that is *played* is replaced when the published determinant has grown, which is post-processing. What a release
-costs is proved in `counters/segments.md` and `counters/toeplitz.md`.
+costs is proved in `counters/segments.md` and `counters/toeplitz.md`. With `arms` it is the machine of `by_arm`, as
+`oful_arms` says.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tacit.policies._options import failure_or_default, width_multiplier
 from tacit.policies._rewards import ONE_REWARD, PUBLIC, RenyiPolicy
 from tacit.policies.joint_linucb import JointLinUCB
 from tacit.policies.linear import REPORTED, Bounds, no_bounds
+from tacit.policies.oful_arms import plan_of_arms, settled_preparation
 from tacit.policies.switching import (
     Switching,
     Width,
@@ -40,6 +42,7 @@ from tacit.policies.switching import (
     most_views,
     switching_vault,
 )
+from tacit.preparation import Preparation
 from tacit.privacy import gdp
 from tacit.privacy.event import SegmentsEvent
 from tacit.privacy.guarantee import Guarantee
@@ -72,6 +75,15 @@ class RenyiOFUL(RenyiPolicy):
     `protects="contexts and rewards"` gives joint DP of both: V too is released with noise, in every round, and the view
     that is played is replaced when the *released* determinant has grown. It has no regret theorem.
 
+    With `arms` K arms share a context and have a parameter each: `choose(context)`, `learn(context, arm, reward)`.
+    Contexts are centred and brought to one length, every arm's matrix is exact, and only Σ z·r of each has noise,
+    released at public times. Widths know how much noise there is; no theorem on regret is claimed for them.
+
+    >>> import tacit
+    >>> config = tacit.RenyiOFUL(arms=3, dim=2, horizon=1000, epsilon=3, delta=1e-6)
+    >>> config.start(seed=1).choose([0.6, 0.8], allowed=[2])
+    2
+
     Azize and Basu, *Rényi differentially private bandits*, Algorithm 4; proof of privacy in
     counters/segments.md.
     """
@@ -81,22 +93,34 @@ class RenyiOFUL(RenyiPolicy):
     needs: ClassVar[str] = "public contexts, a horizon, bounds on actions and rewards"
     published_range: ClassVar[float] = 2.0
 
-    dim: int = option("number of features d")
+    by_arm: ClassVar[bool] = True
+
+    dim: int = option("number of features d of an action, or with arms of a context")
+    arms: int | None = option(
+        "number of arms that share a context and have a parameter each; none: actions are vectors", None
+    )
     horizon: int = option("number of rounds T served at most: it bounds the number of releases")
     protects: str = option(  # type: ignore[assignment, misc]
         '"rewards only" (contexts are public), or "contexts and rewards" (joint DP, no regret theorem)',
         Protects.REWARDS,
     )
-    reward_low: float = option("least reward; smaller ones are clipped", -1.0)
+    reward_low: float = option("least reward; smaller ones are clipped (default: -1, with arms 0)", None)
     reward_high: float = option("largest reward; larger ones are clipped", 1.0)
+    preparation: Any = option(
+        'how contexts are prepared, with arms: "standard" (centred after 100 rounds), "none", or a tacit.Preparation',
+        None,
+    )
     noise: str | None = option('"toeplitz" (default) or "sum" (default of the published calibration)', None)
     width: float | str | None = option(
         '"gram" (default: the smallest eigenvalue of V, which is public), "paper" (default of the published '
-        "calibration), or a number that multiplies the first (no guarantee then)",
+        'calibration), or a number that multiplies the first (no guarantee then); with arms "noise-aware" alone',
         None,
     )
     switch: float | None = option("C: a new view when det V has grown by 1 + C (default: 1; 3 for the plain sum)", None)
-    ridge: float | None = option("regulariser lambda (default: what balances it with the noise; 1 if published)", None)
+    ridge: float | None = option(
+        "regulariser lambda (default: what balances it with the noise; 1 if published); with arms the least one (1)",
+        None,
+    )
     smallest_eigenvalue: float | None = option(
         'width="paper": least eigenvalue of the mean of x xT, for contexts of norm 1 (default: 1/dim)',
         None,
@@ -113,11 +137,14 @@ class RenyiOFUL(RenyiPolicy):
         if self.protects_contexts:
             # A person's own action depends on that person's own context: what *others* see is protected.
             object.__setattr__(self, "trust", Trust.JOINT)
+        if self.reward_low is None:
+            object.__setattr__(self, "reward_low", -1.0 if self.arms is None else 0.0)
         super().__post_init__()
         if self.noise is not None:
             one_of("noise", self.noise, DEFAULT_SWITCH)
         if isinstance(self.width, str):
-            one_of("width", self.width, ("gram", "paper"), hint="A number multiplies the width of gram.")
+            words = ("gram", "paper") if self.arms is None else ("noise-aware",)
+            one_of("width", self.width, words, hint="A number multiplies the width of gram.")
         elif self.width is not None:
             positive("width", self.width, hint='Use "gram" for the proved width.')
         for name in ("switch", "ridge", "smallest_eigenvalue", "parameter_norm", "action_norm"):
@@ -129,6 +156,7 @@ class RenyiOFUL(RenyiPolicy):
             self._check_eigenvalue()
         if self.protects_contexts:
             self._check_released()
+        object.__setattr__(self, "preparation", settled_preparation(self))
 
     def _check_eigenvalue(self) -> None:
         assert self.smallest_eigenvalue is not None
@@ -163,6 +191,7 @@ class RenyiOFUL(RenyiPolicy):
             cls(**every, rho=0.1),
             cls(**every, alpha=2.0, epsilon=0.1, calibration="published"),
             cls(**every, epsilon=1.0, delta=1e-6, protects="contexts and rewards"),
+            cls(**every, epsilon=1.0, delta=1e-6, arms=3, preparation=Preparation(centre_rounds=12)),
         )
 
     # What was asked for -----------------------------------------------------------------------------------------
@@ -203,8 +232,49 @@ class RenyiOFUL(RenyiPolicy):
 
     @property
     def sensitivity(self) -> float:
-        """ΔL: how far one replaced reward can move Σ x·r."""
-        return self.reward_range * self.action_norm
+        """ΔL: how far one replaced reward can move Σ x·r; with arms ζΔL, of Σ z·ζ(r − c) of the arm that it is for."""
+        return self.reward_scale * self.reward_range * self.action_norm
+
+    @property
+    def reward_middle(self) -> float:
+        """c: with arms taken off every reward before it is summed. With a constant coordinate that loses nothing."""
+        return 0.0 if self.arms is None else (self.reward_low + self.reward_high) / 2
+
+    @property
+    def reward_reach(self) -> float:
+        """B: how far a reward may be from the middle."""
+        return float(max(self.reward_high - self.reward_middle, self.reward_middle - self.reward_low))
+
+    @property
+    def reward_scale(self) -> float:
+        """ζ: with arms rewards are summed times L/B, and weigh as much as contexts. It changes nothing but the unit."""
+        return 1.0 if self.arms is None else self.action_norm / self.reward_reach
+
+    @property
+    def blocks(self) -> int:
+        """How many matrices there are: one, or one for each arm."""
+        return 1 if self.arms is None else self.arms
+
+    @property
+    def prepared(self) -> Preparation:
+        """What is done to contexts, with arms."""
+        assert isinstance(self.preparation, Preparation)
+        return self.preparation
+
+    @property
+    def block(self) -> int:
+        """p: rows of a matrix."""
+        return self.dim if self.arms is None else self.prepared.width(self.dim)
+
+    @property
+    def size(self) -> int:
+        """Of a row of sums: for each matrix a packed triangle and a vector."""
+        return self.blocks * linalg.block_size(self.block)
+
+    @property
+    def centre_rounds(self) -> int:
+        """n₀: with arms, rounds whose contexts make the centre, and whose rewards are in no sum."""
+        return 0 if self.arms is None else self.prepared.centre_rounds
 
     @property
     def noise_of_sum(self) -> float:
@@ -276,6 +346,9 @@ class RenyiOFUL(RenyiPolicy):
             raise BadInput(f"Expected horizon <= {MOST_ROWS:,} on a lattice, got horizon={self.horizon:,}.")
         if self.protects_contexts:
             return self._held_plan(sampler)
+        if self.arms is not None:
+            said: dict[str, Any] = {"assumptions": _assumptions(self), "notes": (_NOISE_AWARE,)}
+            return plan_of_arms(self, self.arms, sampler, limit_hint=_HORIZON_HINT, **said)
         dim, ridge, most, counter = self.dim, self.regulariser, self.most_views, self.counter
         scale = self._scale(counter)
         event = self.for_unit(counter.event(scale, self.sensitivity))
@@ -426,6 +499,10 @@ def _held_arm(exploration: HeldOptimism, view: HeldView, slate: Slate, noise: An
 # What a plan says of itself on the card -------------------------------------------------------------------------------
 
 
+_NOISE_AWARE = (
+    "Sums are released at times that are fixed in advance, and the matrix of each arm as it is: it is public. "
+    "Noise-aware width: no theorem on regret; privacy is unaffected."
+)
 _HORIZON_HINT = "start a new epoch (its budget adds) or plan for a longer horizon."
 
 
@@ -442,9 +519,11 @@ def _assumptions(config: RenyiOFUL) -> tuple[str, ...]:
         "rounds are served. Whoever calls `learn` names the same person by the same id."
     )
     scope = () if config.protects_contexts else (PUBLIC, ONE_REWARD)
+    prepared = () if config.arms is None else (config.preparation.describe(),)
     return (
         *scope,
         clipping,
+        *prepared,
         "Rows are learned in the order of decisions, whatever came of them, and a reward counts once. A caller of "
         "`learn` calls it once for each choice.",
         f"At most {config.horizon:,} rounds; then the learner refuses.",

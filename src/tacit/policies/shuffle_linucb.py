@@ -7,18 +7,20 @@ bound that makes them cheaper together needs a small ε and a large batch, and w
 priced as if there were no shuffler.
 
 Who draws the ones of the vector sum: in one process `publish`, once for a whole batch; a device its own share, in
-`report_row`; a server none. Roles differ in numbers only. What is proved: `mechanisms/shuffle/proof.md`.
+`report_row`; a server none. Roles differ in numbers only. With `arms` a report has a block of counts for every arm
+(`shuffled_arms`). What is proved: `mechanisms/shuffle/proof.md`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tacit import linalg
+from tacit import linalg, preparation
 from tacit._kernel import implements, kernel
 from tacit._types import Floats, Ints
 from tacit._validate import one_of, real, whole
@@ -26,34 +28,37 @@ from tacit.calibrations import Exact, Published, Script
 from tacit.core.plan import Draws, Plan
 from tacit.core.round import ROWS
 from tacit.core.settings import option, unfold
+from tacit.core.slate import arms_slate
 from tacit.counters.batches import MEMORY_ROWS, Batches
-from tacit.counters.counter import EveryBatch, Load, calibrate_lattice
-from tacit.errors import BadInput, PrivacyRefusal
+from tacit.counters.counter import EveryBatch
+from tacit.errors import BadInput
+from tacit.estimators.by_arm import empty_arms_view
 from tacit.estimators.growing import Growing, constant, proved
+from tacit.estimators.noise_aware import noise_aware
+from tacit.estimators.pooled import pooled
 from tacit.estimators.ridge import empty_view
 from tacit.explorations import Optimism
 from tacit.mechanisms.report import PersonBounds, clip_reward, report_gram, shrink_to_radius
-from tacit.mechanisms.shuffle import Grid, Ones, draw_ones, grid_of, most_uniforms, round_randomly
+from tacit.mechanisms.shuffle import Grid, Ones, draw_ones, most_uniforms, round_randomly
 from tacit.mechanisms.shuffle.binomial import PROPOSAL
-from tacit.noise import Binomial, DiscreteGaussian, Law, fill_uniforms
+from tacit.noise import fill_uniforms
+from tacit.policies._options import REACH
 from tacit.policies._reporting import SummingPolicy
-from tacit.policies.linear import Linear, linear_vault, report_row, sum_row
-from tacit.privacy.binomial import binomial_trials
-from tacit.privacy.calibrate import SAFETY, Promise
-from tacit.privacy.event import (
-    BinomialSumEvent,
-    Event,
-    LatticeEvent,
-    ReportEvent,
-    ShuffledReportsEvent,
-    UncertifiedNoise,
-)
+from tacit.policies._shuffle_noise import Noise, noise_of
+from tacit.policies.by_arm import by_arm_vault
+from tacit.policies.joint_linucb import RIDGE
+from tacit.policies.linear import Bounds, Linear, linear_vault, report_row, sum_row
+from tacit.policies.shuffled_arms import BESIDE, Mixing, ShuffledArms, room
+from tacit.preparation import NoCentre, Preparation
+from tacit.privacy.calibrate import Promise
 from tacit.privacy.guarantee import Guarantee, round_up
 from tacit.privacy.scope import Protects, Trust
-from tacit.privacy.shuffle import amplified_scale
+from tacit.privacy.sensitivity import row_sensitivity
 
 #: c of the proved width: docs/decisions/0014-shuffle.md.
 DEFAULT_SHIFT = 3.0
+#: Batches of a horizon with arms, unless told: docs/decisions/0028-arms.md.
+BATCHES_OF_ARMS = 12
 
 
 class MixedRow(NamedTuple):
@@ -78,6 +83,10 @@ class ShuffleLinUCB(SummingPolicy):
 
     `calibration="published"` uses the constants of the paper and says what they truly give; `calibration="script"`
     those of a public script, which nothing covers: it promises no privacy, and is here to reproduce figures.
+
+    With `arms=K` all arms share a context and have a parameter each: `choose(context)`, `learn(context, arm, reward)`.
+    A report has counts for every arm, so which arm it was is protected like everything else; noise is that of rewards
+    about their middle, and does not grow with K.
     """
 
     slug: ClassVar[str] = "shuffle-linucb"
@@ -85,14 +94,24 @@ class ShuffleLinUCB(SummingPolicy):
     trust: ClassVar[Trust] = Trust.SHUFFLE
     protects: ClassVar[Protects] = Protects.EVERYTHING
     needs: ClassVar[str] = "bounds on actions and rewards, a horizon, and a shuffler"
-    rules: ClassVar[tuple[str, ...]] = ("least-squares", "script", "theory")
+    rules: ClassVar[tuple[str, ...]] = ("least-squares", "noise-aware", "script", "theory")
+    by_arm: ClassVar[bool] = True
 
+    arms: int | None = option(
+        "number of arms that share a context and have a parameter each (vector sum); none: actions are vectors", None
+    )
+    preparation: Any = option(
+        'how contexts are prepared, with arms: "standard", "none", or a tacit.Preparation without a centre', None
+    )
+    reward_low: float = option("least reward; smaller ones are clipped on the device (default: -1, with arms 0)", None)
     protocol: str = option(
         '"vector-sum": counts, of which only totals get out (any epsilon); "amplification": mixed Gaussian reports',
         "vector-sum",
     )
     batch: int | None = option(
-        "people in a batch B (default: T^(3/5)·d^(-1/5)·epsilon^(-2/5), which balances noise and delay)", None
+        "people in a batch B (default: T^(3/5)·d^(-1/5)·epsilon^(-2/5), which balances noise and delay; with arms a "
+        "twelfth of the horizon)",
+        None,
     )
     honest: float = option("assumed share of the people in a batch who add their noise", 1.0)
     calibration: str | Exact | Published | Script = option(
@@ -102,7 +121,7 @@ class ShuffleLinUCB(SummingPolicy):
     )
     width: float | str | None = option(
         '"least-squares" (heuristic; default), "script" (heuristic; default of the other calibrations), "theory" '
-        "(proved), or a number that multiplies the default",
+        '(proved), or a number that multiplies the default; with arms "noise-aware"',
         None,
     )
     grid: int | None = option("vector sum: grid steps g that a number is rounded to (default: enough)", None)
@@ -112,6 +131,8 @@ class ShuffleLinUCB(SummingPolicy):
 
     def __post_init__(self) -> None:
         unfold(self, "calibration", (Exact, Published, Script))
+        if self.reward_low is None:
+            object.__setattr__(self, "reward_low", -1.0 if self.arms is None else 0.0)
         super().__post_init__()
         one_of("protocol", self.protocol, ("vector-sum", "amplification"))
         one_of("calibration", self.calibration, ("exact", "published", "script"))
@@ -129,6 +150,36 @@ class ShuffleLinUCB(SummingPolicy):
                     f'grid={self.grid!r} with protocol="{self.protocol}", calibration="{self.calibration}". Leave it '
                     "out."
                 )
+        self._check_arms()
+
+    def _check_arms(self) -> None:
+        """What goes with arms, and what does not."""
+        if self.arms is None:
+            if self.preparation is not None:
+                raise BadInput(
+                    "Expected preparation with arms only, got it without. Prepare actions before they are offered."
+                )
+            if self.width == "noise-aware":
+                raise BadInput('Expected width="noise-aware" with arms only, got it without. Leave it out.')
+            return
+        whole("arms", self.arms, low=2)
+        standard = Preparation(centre_rounds=0) if self.preparation in (None, "standard") else self.preparation
+        object.__setattr__(self, "preparation", preparation.as_option(standard))
+        if self.prepared.centre_rounds:
+            raise BadInput(
+                f"Expected preparation without a centre, got centre_rounds={self.prepared.centre_rounds}: people who "
+                "trust no server send it no contexts. Use tacit.Preparation(centre_rounds=0)."
+            )
+        for name, wanted in (("protocol", "vector-sum"), ("calibration", "exact"), ("constants", ())):
+            if getattr(self, name) != wanted:
+                raise BadInput(
+                    f"Expected {name}={wanted!r} with arms, got {name}={getattr(self, name)!r}. "
+                    + ("Contexts get a constant by their preparation." if name == "constants" else "Leave it out.")
+                )
+        if self.width not in (None, "noise-aware"):
+            raise BadInput(f'Expected width="noise-aware" with arms, got width={self.width!r}. Leave it out.')
+        if self.grid is not None and self.grid % 2:
+            raise BadInput(f"Expected an even grid with arms, got grid={self.grid}: zero must be one of its steps.")
 
     @classmethod
     def examples(cls, dim: int) -> tuple[ShuffleLinUCB, ...]:
@@ -138,6 +189,7 @@ class ShuffleLinUCB(SummingPolicy):
             cls(**short, epsilon=10.0, delta=0.1, width="theory", reward_low=0.0, constants=(0.5,), person_rounds=2),
             cls(**short, epsilon=1.0, delta=1e-6, protocol="amplification", width="script"),
             cls(**short, epsilon=10.0, delta=0.1, protocol="amplification", calibration="script", width=0.5),
+            cls(**short, epsilon=1.0, delta=1e-6, arms=3, honest=0.9),
         )
 
     # What was asked for --------------------------------------------------------------------------------------------
@@ -156,6 +208,8 @@ class ShuffleLinUCB(SummingPolicy):
         """B: as given, else what balances the noise of many batches against the delay of long ones."""
         if self.batch is not None:
             return self.batch
+        if self.arms is not None:
+            return max(1, self.horizon // BATCHES_OF_ARMS)
         balanced: float = self.horizon**0.6 * self.dim**-0.2 * self.epsilon**-0.4
         return min(self.horizon, max(2, round(balanced)))
 
@@ -166,13 +220,67 @@ class ShuffleLinUCB(SummingPolicy):
 
     @property
     def default_rule(self) -> str:
+        if self.arms is not None:
+            return "noise-aware"
         return "least-squares" if self.calibration == "exact" else "script"
+
+    @cached_property
+    def prepared(self) -> Preparation:
+        """What is done to contexts, with arms."""
+        assert isinstance(self.preparation, Preparation)
+        return self.preparation
 
     # What follows from it --------------------------------------------------------------------------------------------
 
     @property
+    def block(self) -> int:
+        """p: rows of a matrix."""
+        return self.dim if self.arms is None else self.prepared.width(self.dim)
+
+    @property
+    def blocks(self) -> int:
+        """How many matrices there are: one, or one for each arm."""
+        return 1 if self.arms is None else self.arms
+
+    @property
+    def size(self) -> int:
+        """Numbers of a report: for each matrix a packed triangle and a vector."""
+        return self.blocks * linalg.block_size(self.block)
+
+    @property
+    def changed_numbers(self) -> int:
+        """How many of them one replaced person can change: with arms those of two arms at most, the rest is as it would
+        be for anybody."""
+        return self.private_numbers if self.arms is None else 2 * linalg.block_size(self.block)
+
+    @property
+    def reward_middle(self) -> float:
+        """c: taken off every reward, with arms."""
+        return (self.reward_low + self.reward_high) / 2
+
+    @property
+    def reward_reach(self) -> float:
+        """B: how far a reward may be from the middle."""
+        return (self.reward_high - self.reward_low) / 2
+
+    @property
+    def reward_scale(self) -> float:
+        """ζ = L/(√2·B), with arms: the largest reward then weighs in a report what the longest context does."""
+        return self.action_norm / (BESIDE * self.reward_reach)
+
+    @property
+    def sensitivity(self) -> float:
+        """Δ: how far replacing a row can move a report, before rounding and noise; with arms √2·L̃², of one or two."""
+        if self.arms is None:
+            return super().sensitivity
+        return BESIDE * row_sensitivity(self.action_norm, self.reward_scale * self.reward_reach)
+
+    @property
     def largest_entry(self) -> float:
-        """What no private number of a report exceeds in absolute value: |x_i·x_j|, |x_i·c|, |x_i·y| and |c·y|."""
+        """What no private number of a report exceeds in absolute value: |x_i·x_j|, |x_i·c|, |x_i·y| and |c·y|; with
+        arms z_i², √2·|z_i·z_j| ≤ L²/√2 and √2·ζ·|y·z_i| ≤ L²."""
+        if self.arms is not None:
+            return float(self.action_norm**2)
         constant = max((abs(value) for value in self.constants), default=0.0)
         return max(self.radius, constant) * max(self.radius, constant, self.reward_size)
 
@@ -186,51 +294,101 @@ class ShuffleLinUCB(SummingPolicy):
         if self.grid is not None:
             return self.grid
         mu = Promise(self.epsilon, self.delta).mu
-        wanted = 10 * math.sqrt(max(mu * mu * self.batch_size, self.private_numbers))
-        return max(4, math.ceil(wanted * 2 * self.largest_entry / self.sensitivity))
+        wanted = 10 * math.sqrt(max(mu * mu * self.batch_size, self.changed_numbers))
+        steps = max(4, math.ceil(wanted * 2 * self.largest_entry / self.sensitivity))
+        # With arms zero lies on the grid: what adds nothing is written without rounding.
+        return steps if self.arms is None else steps + steps % 2
 
     def plan(self, sampler: str = "double") -> Plan:
         noise = noise_of(self, sampler)
-        size, batch = linalg.packed_size(self.dim) + self.dim, self.batch_size
+        size, batch = self.size, self.batch_size
         guarantee = Guarantee.priced(
             noise.event, trust=Trust.SHUFFLE, protects=Protects.EVERYTHING, unit=self.unit, delta=self.delta
         )
-        params = Linear(
-            row=MixedRow(self.bounds(), noise.scale, noise.step, noise.grid, noise.ones(0), people=1),
-            schedule=EveryBatch(batch),
-            counter=Batches(
-                people=batch,
-                grid=noise.grid,
-                ones=noise.ones(batch * noise.each),
-                expected=batch * noise.each * noise.probability,
-                constants=self.bounds().constants,
-            ),
-            estimate=self._growing(noise),
-            exploration=Optimism(),
-        )
-        nothing = params.counter._replace(ones=noise.ones(0))
-        device = params._replace(row=params.row._replace(ones=noise.ones(noise.each)), counter=nothing)
-        server = params._replace(row=params.row._replace(people=batch), counter=nothing)
         return Plan(
-            params=params,
-            vault=lambda: linear_vault(np.zeros(size), MEMORY_ROWS),
-            view=lambda: empty_view(self.dim),
-            report_size=size + PROPOSAL if noise.counts else size,
+            params=self._params(noise, together=batch * noise.each),
+            **self._rooms(noise),
             event=noise.event,
             guarantee=guarantee,
-            draws=_draws(size, noise),
+            draws=_draws(size, size // self.blocks, noise),
             limit=self.horizon,
             limit_hint="start anew with a longer horizon: batches and widths are worked out for this one.",
             noise_scale=noise.deviation,
             noise_scales=_scales(self, noise),
             assumptions=_assumptions(self),
             notes=_notes(self, noise, guarantee),
-            report=self.reported("counts" if noise.counts else "gram", size, _noise_terms(noise), batch),
-            device=device if noise.counts else None,
-            server=server if noise.counts else None,
+            report=replace(
+                self.reported("counts" if noise.counts else "gram", size, _noise_terms(noise), batch),
+                arms=_arms_terms(self),
+            ),
+            device=self._params(noise, each=noise.each) if noise.counts else None,
+            server=self._params(noise, people=batch) if noise.counts else None,
             law=noise.law(batch * noise.each),
             device_law=noise.law(noise.each),
         )
+
+    def _params(self, noise: Noise, *, each: int = 0, together: int = 0, people: int = 1) -> Any:
+        """What the kernels are given: of one process, which draws the ones of a batch `together`; of a device, which
+        draws `each` of its own; or of a server, which draws none and absorbs the totals of so many `people`."""
+        batch, no_arms = self.batch_size, self.arms is None
+        schedule = EveryBatch(batch)
+        counter = Batches(
+            people=batch,
+            grid=noise.grid,
+            ones=noise.ones(together),
+            expected=batch * noise.each * noise.probability,
+            constants=self.bounds().constants,
+            beside=1.0 if no_arms else 1.0 / BESIDE,
+        )
+        if no_arms:
+            row = MixedRow(self.bounds(), noise.scale, noise.step, noise.grid, noise.ones(each), people)
+            return Linear(row, schedule, counter, self._growing(noise), Optimism())
+        low, high, length = float(self.reward_low), float(self.reward_high), float(self.action_norm)
+        return ShuffledArms(
+            row=Bounds(length, low, high, float(self.reward_middle), float(self.reward_scale)),
+            mixing=Mixing(noise.grid, noise.ones(each), people),
+            preparation=self.prepared.steps(self.dim, length),
+            centre=NoCentre(),
+            schedule=schedule,
+            counter=counter,
+            estimate=self._noise_aware(noise),
+            exploration=Optimism(),
+        )
+
+    def _rooms(self, noise: Noise) -> dict[str, Any]:
+        """Empty rooms."""
+        arms, dim, block, size = self.arms, self.dim, self.block, self.size
+        if arms is None:
+            return {
+                "vault": lambda: linear_vault(np.zeros(size), MEMORY_ROWS),
+                "view": lambda: empty_view(dim),
+                "report_size": size + PROPOSAL if noise.counts else size,
+            }
+        return {
+            "vault": lambda: by_arm_vault(np.zeros(size), MEMORY_ROWS, dim, centred=False),
+            "view": lambda: empty_arms_view(arms, dim, block),
+            "report_size": room(arms, block),
+            "arms": arms,
+            "slate": lambda offered: arms_slate(dim, arms, block),
+        }
+
+    def _noise_aware(self, noise: Noise) -> Any:
+        """For the noise of one batch, of two, and so on; beside a diagonal it is 1/√2 of that on it."""
+        batches = np.arange(1.0, max(1, self.horizon // self.batch_size) + 1)
+        spread = noise.deviation / BESIDE * np.sqrt(batches)
+        own = noise_aware(
+            spread=spread,
+            width=self.block,
+            ridge=RIDGE,
+            least=self.ridge,
+            noise_level=self.reward_noise_level,
+            norm=self.parameter_norm,
+            scale=self.reward_scale,
+            reach=REACH,
+        )
+        vector, norm = spread / self.reward_scale, float(self.action_norm)
+        share, reach = self.prepared.constant, (float(self.reward_high) - float(self.reward_low)) / 2
+        return pooled(own, matrix=spread, vector=vector, share=share, norm=norm, reach=reach)
 
     def _growing(self, noise: Noise) -> Growing:
         dim, horizon, batch = self.dim, self.horizon, self.batch_size
@@ -267,12 +425,13 @@ class ShuffleLinUCB(SummingPolicy):
         return constant(spread=noise.deviation, growth=0.0, ridge=2 * bound, width=width)
 
 
-def _draws(size: int, noise: Noise) -> Draws:
-    """Counts take a uniform number to round with, and their ones, or proposals for them, of which some are rejected."""
+def _draws(size: int, rounded: int, noise: Noise) -> Draws:
+    """So many counts take a uniform number to round with, and all their ones, or proposals for them, of which some are
+    rejected."""
     if noise.counts and noise.exact:
-        return Draws(choose_uniforms=1, learn_uniforms=size, learn_normals=size)
+        return Draws(choose_uniforms=1, learn_uniforms=rounded, learn_normals=size)
     if noise.counts:
-        return Draws(choose_uniforms=1, learn_uniforms=size + most_uniforms(size))
+        return Draws(choose_uniforms=1, learn_uniforms=rounded + most_uniforms(size))
     return Draws(choose_uniforms=1, learn_normals=size)
 
 
@@ -325,195 +484,6 @@ def _sum(row: MixedRow, counter: Any, report: Floats, sums: Floats, counters: In
     counters[ROWS] += row.people
 
 
-# How much noise a batch has -------------------------------------------------------------------------------------------
-
-
-# Everything is per coordinate of a report: the upper triangle of x xᵀ, and x·y.
-
-#: Beyond this, counts times their probability are not exact in double precision.
-_MOST_ONES = 2**51
-NO_GRID = Grid(0.0, 1.0, 0.0)
-
-
-@dataclass(frozen=True)
-class Noise:
-    """The noise of one batch, and the fact that is priced."""
-
-    event: Event
-    scale: float  # σ of one report (amplification); 0 with a grid
-    grid: Grid
-    each: int  # b: ones of one person
-    probability: float  # p
-    deviation: float  # of a batch's sum, per coordinate
-    proxy: float  # the same for tails: the batch is sub-Gaussian with it
-    step: float = 0.0  # of the lattice that Gaussian reports are on
-    exact: bool = False  # whether it is drawn exactly
-
-    @property
-    def counts(self) -> bool:
-        """Whether reports are counts."""
-        return self.each > 0
-
-    def ones(self, trials: int) -> Ones:
-        """So many trials of the vector sum."""
-        return Ones(float(trials), self.probability, self.exact)
-
-    def law(self, trials: int) -> Law | None:
-        """What the noise of a report is drawn from, or that of so many trials; None in double precision."""
-        if not self.exact:
-            return None
-        return Binomial(trials, self.probability) if self.counts else DiscreteGaussian(self.scale / self.step)
-
-
-def noise_of(config: ShuffleLinUCB, sampler: str = "double") -> Noise:
-    """The noise of this configuration. What nothing is proved of stays in doubles: it protects nothing either way."""
-    found = _NOISES[config.protocol, config.calibrated](config)
-    if sampler != "secure" or config.calibration == "script":
-        return found
-    return replace(found, exact=True) if found.counts else _on_lattice(config, found)
-
-
-# Vector sum -----------------------------------------------------------------------------------------------------------
-
-
-def _exact_sum(config: ShuffleLinUCB) -> Noise:
-    """The fewest fair ones whose sum keeps the promise, shared among the honest."""
-    grid = grid_of(config.grid_steps, config.largest_entry)
-    wanted = Promise(config.epsilon, config.delta)
-    trials = binomial_trials(wanted, _in_steps(config, grid), config.private_numbers, config.reports)
-    return _certified(config, grid, math.ceil(trials / config.honest_people), 0.5)
-
-
-def _published_sum(config: ShuffleLinUCB) -> Noise:
-    """g = max(2√B, d, 4), p = ¼, b = 24·10⁴·g²·ln²(4(d² + 1)/δ)/(ε²B): Chowdhury and Zhou (2022)."""
-    steps = _published_steps(config)
-    log = math.log(4 * (config.dim**2 + 1) / config.delta)
-    each = math.ceil(24e4 * steps**2 * log**2 / (config.epsilon**2 * config.batch_size))
-    return _certified(config, grid_of(steps, config.largest_entry), each, 0.25)
-
-
-def _certified(config: ShuffleLinUCB, grid: Grid, each: int, chance: float) -> Noise:
-    event = BinomialSumEvent(
-        trials=each * config.honest_people,
-        sensitivity=_in_steps(config, grid),
-        coordinates=config.private_numbers,
-        delta=config.delta,
-        reports=config.reports,
-        chance=chance,
-    )
-    return _counted(config, grid, each, chance, event)
-
-
-def _script_sum(config: ShuffleLinUCB) -> Noise:
-    """b = s·g²·ln²(d/δ)/(ε²B) with s = 1 at ε = 0.2 and 10 otherwise, as a public script has it: covered by nothing."""
-    steps = _published_steps(config)
-    grid = grid_of(steps, config.largest_entry)
-    factor = 1 if config.epsilon == 0.2 else 10
-    log = math.log(config.dim / config.delta)
-    each = max(1, math.ceil(factor * steps**2 * log**2 / (config.epsilon**2 * config.batch_size)))
-    return _counted(config, grid, each, 0.25, UncertifiedNoise("the ones of a public script"))
-
-
-def _published_steps(config: ShuffleLinUCB) -> int:
-    return max(math.ceil(2 * math.sqrt(config.batch_size)), config.dim, 4)
-
-
-def _counted(config: ShuffleLinUCB, grid: Grid, each: int, probability: float, event: Event) -> Noise:
-    batch = config.batch_size
-    if batch * (each + grid.steps) > _MOST_ONES:
-        raise PrivacyRefusal(
-            f"Expected at most 2**51 ones in a batch, got {batch * each:.3g} for epsilon={config.epsilon:g}: more than "
-            "can be counted exactly. Promise a larger epsilon, or use a coarser grid."
-        )
-    # Rounding adds at most a quarter of a step squared per person.
-    variance = batch * (each * probability * (1 - probability) + 0.25)
-    proxy = batch * (each + 1) / 4
-    return Noise(
-        event=event,
-        scale=0.0,
-        grid=grid,
-        each=each,
-        probability=probability,
-        deviation=grid.step * math.sqrt(variance),
-        proxy=grid.step * math.sqrt(proxy),
-    )
-
-
-def _in_steps(config: ShuffleLinUCB, grid: Grid) -> float:
-    """How far replacing one person moves a report before rounding, in grid steps; a hair more, for the last digits."""
-    return config.sensitivity / grid.step * (1 + SAFETY)
-
-
-# Amplification --------------------------------------------------------------------------------------------------------
-
-
-def _exact_reports(config: ShuffleLinUCB) -> Noise:
-    """The least Gaussian noise per report that keeps the promise, with the shuffler's help or without."""
-    wanted = Promise(config.epsilon, config.delta)
-    scale = amplified_scale(wanted, config.sensitivity, config.honest_people, config.reports)
-    return _gaussian(config, scale, _shuffled(config, scale))
-
-
-def _published_reports(config: ShuffleLinUCB) -> Noise:
-    """σ = 4·√(2 ln(2.5B/δ)·ln(2/δ))/(ε√B) for ‖x‖ ≤ 1 and |y| ≤ 1: Chowdhury and Zhou (2022).
-
-    The 4 is twice the largest ‖x xᵀ‖ and ‖x·y‖ together, so it scales with the bounds. Priced by what it truly gives.
-    """
-    batch, reach = config.batch_size, 2 * config.action_norm * (config.action_norm + config.reward_size)
-    tails = math.log(2.5 * batch / config.delta) * math.log(2 / config.delta)
-    scale = reach * math.sqrt(2 * tails) / (config.epsilon * math.sqrt(batch))
-    return _gaussian(config, scale, _shuffled(config, scale))
-
-
-def _script_reports(config: ShuffleLinUCB) -> Noise:
-    """σ = √ln(2.5B/δ)/(ε√B), as a public script has it: no theorem covers it, and it knows no sensitivity."""
-    batch = config.batch_size
-    scale = math.sqrt(math.log(2.5 * batch / config.delta)) / (config.epsilon * math.sqrt(batch))
-    return _gaussian(config, scale, UncertifiedNoise("the Gaussian noise of a public script"))
-
-
-def _shuffled(config: ShuffleLinUCB, scale: float) -> ShuffledReportsEvent:
-    return ShuffledReportsEvent(
-        scale=scale,
-        sensitivity=config.sensitivity,
-        batch=config.batch_size,
-        honest=config.honest,
-        delta=config.delta,
-        reports=config.reports,
-    )
-
-
-def _on_lattice(config: ShuffleLinUCB, noise: Noise) -> Noise:
-    """The same reports in whole steps. What rounding costs is made up for by noise, so that the shuffler is given
-    reports of the same μ."""
-    laid = calibrate_lattice(
-        None,
-        lambda scale: ReportEvent(scale, config.sensitivity),
-        lambda event: event,
-        rough=noise.scale,
-        sensitivity=config.sensitivity,
-        coordinates=config.private_numbers,
-        load=Load(1.0, 1, 1),
-    )
-    assert isinstance(laid.event, LatticeEvent)
-    event = replace(laid.event, event=_shuffled(config, laid.scale))
-    return replace(_gaussian(config, laid.scale, event), step=laid.step, exact=True)
-
-
-def _gaussian(config: ShuffleLinUCB, scale: float, event: Event) -> Noise:
-    deviation = scale * math.sqrt(config.batch_size)
-    return Noise(event=event, scale=scale, grid=NO_GRID, each=0, probability=0.5, deviation=deviation, proxy=deviation)
-
-
-_NOISES = {
-    ("vector-sum", "exact"): _exact_sum,
-    ("vector-sum", "published"): _published_sum,
-    ("vector-sum", "script"): _script_sum,
-    ("amplification", "exact"): _exact_reports,
-    ("amplification", "published"): _published_reports,
-    ("amplification", "script"): _script_reports,
-}
-
 # What a plan says of itself, on the card and to a device --------------------------------------------------------------
 
 
@@ -540,6 +510,25 @@ def _noise_terms(noise: Noise) -> dict[str, float]:
     }
 
 
+def _arms_terms(config: ShuffleLinUCB) -> dict[str, Any] | None:
+    """What a device needs to know of the arms: how many, and how a row becomes the numbers of a block."""
+    if config.arms is None:
+        return None
+    steps = config.prepared.steps(config.dim, config.action_norm)
+    return {
+        "count": config.arms,
+        "reward_middle": float(config.reward_middle),
+        "reward_scale": float(config.reward_scale),
+        "beside": BESIDE,
+        "middle": steps.middle.tolist(),
+        "stretch": steps.stretch.tolist(),
+        "bounded": bool(steps.bounded),
+        "normalise": bool(steps.normalise),
+        "share": float(steps.share),
+        "constant": float(steps.constant),
+    }
+
+
 def _assumptions(config: ShuffleLinUCB) -> tuple[str, ...]:
     """What the guarantee needs, and what it does not."""
     if config.promise is None:
@@ -551,8 +540,10 @@ def _assumptions(config: ShuffleLinUCB) -> tuple[str, ...]:
         else f"At least {honest:,} of the {batch:,} people in every batch add the noise of the protocol "
         f"(honest={config.honest:g}); of the others nothing is assumed."
     )
+    prepared = () if config.arms is None else (config.prepared.describe(),)
     return (
         *config.said_of_bounds(),
+        *prepared,
         f"A shuffler mixes {batch:,} reports at a time, hands on full batches only, and keeps who sent what to itself.",
         followed,
         "Who reports, and when, does not depend on what is in the report.",
@@ -587,6 +578,7 @@ def _notes(config: ShuffleLinUCB, noise: Noise, guarantee: Guarantee) -> tuple[s
             f"probability {1 - config.failure_probability:g} for all views together.",
             "script": "The width is that of a public script: a heuristic, without a theorem; privacy is unaffected.",
             "least-squares": "The width is a heuristic of ours, without a theorem; privacy is unaffected.",
+            "noise-aware": "Noise-aware width: no theorem on regret; privacy is unaffected.",
         }[config.rule]
     )
     if config.multiplier != 1:

@@ -1,8 +1,8 @@
 """What sums of randomly rounded rows under binomial noise reveal: a certified bound, as a rule within a per mille.
 
-Each person rounds D numbers a_j, in grid steps, at random to whole numbers ⌊a_j + U⌋, U uniform on [0, 1). The sum of
+Each person rounds numbers a_j, in grid steps, at random to whole numbers ⌊a_j + U⌋, U uniform on [0, 1). The sum of
 each coordinate over a batch is shown with B ~ Binomial(N, p) added, fresh for each coordinate. Neighbours: one person's
-rows are replaced, each by one at Euclidean distance S at most.
+rows are replaced, each by one at Euclidean distance S at most that differs from it in at most D of its numbers.
 
 **Theorem.** Let F be the distribution function of B and ζ(i) = Φ⁻¹(F(i)) its normal scores. Fix L < H, let
 c ≥ ζ(i) − ζ(i − 1) for L < i ≤ H, Z ≥ |ζ(L)|, |ζ(H)|, and r = min(Zc²/4, c). For a person with k rows, wherever they
@@ -34,11 +34,13 @@ against c·S: nothing worth speaking of once S is some ten times √D.
 4. *All rows, coordinates and batches.* Replacing rows one after the other adds up the shifts within a coordinate: G_s,
    then G_t, is G_{s+t}. Coordinates are independent, so squares add: (Σ_j (Σ_i c·|d_ij| + r)²)^½ ≤ k(cS + r√D) by
    Minkowski. If the k rows fall into several batches, adaptively even, squares add over batches, which is no more.
-   Dong, Roth and Su (2022); Smith and Thakurta (2022).
+   Dong, Roth and Su (2022); Smith and Thakurta (2022). A coordinate in which row i has the same number in both worlds
+   has no shift for it, and no r: each row adds r in D coordinates at most, however many there are.
 5. *The tails.* The person's rounded sum V lies in [v − K, v] for some v, in every world on the way. Merge the outcomes
    x ≤ L + v into one, and those x > H + v − K: all arguments of F in step 3 then lie in [L, H]. In the first world the
    merged outcomes have probability F(L + K) + 1 − F(H − K) at most, per coordinate and batch, and hiding what happened
-   there adds no more than that to δ. ∎
+   there adds no more than that to δ. A coordinate of a batch in which no row is replaced by one with another number has
+   the same law in both worlds, and nothing is merged in it: k·D are left at most. ∎
 
 N counts the ones of honest devices alone: further ones are post-processing.
 """
@@ -73,7 +75,8 @@ _MOST_TRIALS = 2**53  # counts are exact in doubles up to here, and more ones ar
 def binomial_epsilon(
     trials: int, sensitivity: float, coordinates: int, delta: float, reports: int = 1, chance: float = 0.5
 ) -> float:
-    """ε at δ of `coordinates` sums (D) with Binomial(`trials`, `chance`) noise each (N, p), by the theorem above.
+    """ε at δ of sums with Binomial(`trials`, `chance`) noise each (N, p), of which a replaced row changes `coordinates`
+    at most (D), by the theorem above.
 
     `sensitivity` is S, in grid steps before rounding; `reports` is k, the rows of one person, in one batch or several.
     ∞ where there is too little noise for the theorem to say anything. The truth does not increase with N; the bound

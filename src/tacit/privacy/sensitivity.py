@@ -72,6 +72,16 @@ def gram_sensitivity(radius: float, reward_low: float, reward_high: float, const
     return math.sqrt(worst)
 
 
+def row_sensitivity(length: float, reward: float) -> float:
+    """L̃² of a row (z, y), ‖z‖ ≤ L and |ζy| ≤ β, in units of symmetric noise: √2·L̃² is how far replacing it moves
+    (z zᵀ, √2·ζ·y·z) in the Frobenius norm, in the sums of one arm or of two.
+
+    Proof: counters/sensitivity.md.
+    """
+    length, reward = positive("length", length), positive("reward", reward)
+    return length**2 + reward**2 if reward <= length else 2 * length * reward
+
+
 def _bounds(radius: float, reward_low: float, reward_high: float) -> tuple[float, float, float]:
     low, high = real("reward_low", reward_low), real("reward_high", reward_high)
     if not low < high:

@@ -11,7 +11,7 @@ from tacit._types import Floats, Ints
 from tacit.core.policy import Policy
 from tacit.replaying.choosing import Chooser
 from tacit.replaying.log import Log
-from tacit.replaying.teaching import started, teach
+from tacit.replaying.teaching import rows_of, started, teach
 
 #: What the estimates by weights are of; `{learned}` rows of the log taught the policy.
 OF = "expected reward per round of the policy held fixed at the view it had after the first {learned:,} rows of the log"
@@ -51,7 +51,7 @@ def taught(config: Policy, log: Log, *, seed: int, run: int = 0) -> tuple[Any, i
     most = len(log) if limit is None else min(limit, len(log))
     for rows in log.blocks():
         rows = rows[rows < most]
-        for row, x in zip(rows.tolist(), log.taken(rows, log.actions[rows]), strict=True):
+        for row, x in rows_of(config, log, rows):
             teach(learner, log, row, x)
     return learner.view, most
 

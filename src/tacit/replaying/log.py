@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +85,7 @@ class Log:
 
     @property
     def dim(self) -> int:
-        """d: the number of features of an action, and the `dim` of a policy for this log."""
+        """d: the number of features of an action, and the `dim` of a policy without `arms`."""
         size = self.contexts.shape[1]
         if self.arm_features is None:
             return features.per_arm_dim(size, self.arms)
@@ -94,6 +95,20 @@ class Log:
             if self.model == "shared"
             else features.hybrid_dim(size, given, arms=self.arms)
         )
+
+    @property
+    def context_dim(self) -> int:
+        """p: the number of features of a context, and the `dim` of a policy with `arms`."""
+        return int(self.contexts.shape[1])
+
+    def shape(self, kind: Any, given: Mapping[str, Any]) -> dict[str, int]:
+        """What a policy of this kind must be told of the log, where it was not: the number of features, and of arms
+        where each has parameters of its own and the policy has a model for that."""
+        if not kind.has_option("dim") or "dim" in given:
+            return {}
+        if self.model == "per-arm" and getattr(kind, "by_arm", False):
+            return {"arms": self.arms, "dim": self.context_dim}
+        return {"dim": self.dim}
 
     def person(self, row: int) -> int:
         """Who it was, as a learner is told."""

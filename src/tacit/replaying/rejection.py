@@ -11,7 +11,7 @@ from tacit.core.policy import Policy
 from tacit.replaying.choosing import Chooser, same_view
 from tacit.replaying.estimate import Estimate, nothing, student, wilson
 from tacit.replaying.log import Log
-from tacit.replaying.teaching import started, teach
+from tacit.replaying.teaching import rows_of, started, teach
 
 NAME = "replay"
 _WHILE = "expected reward per round of the policy while it learns"
@@ -62,10 +62,8 @@ def run_over(config: Policy, log: Log, *, seed: int, run: int = 0, rounds: int |
         # Rows ahead are chosen for at this view. What follows a change of the view is thrown away and chosen again.
         rows = kept[at : at + min(size, log.block_size)]
         hits = np.flatnonzero(chooser.choose(view, rows) == log.actions[rows])
-        actions = log.taken(rows[hits], log.actions[rows[hits]])
         at, size = at + len(rows), 2 * size
-        for place, x in zip(hits.tolist(), actions, strict=True):
-            row = int(rows[place])
+        for place, (row, x) in zip(hits.tolist(), rows_of(config, log, rows[hits]), strict=True):
             teach(learner, log, row, x)
             accepted.append(row)
             if len(accepted) == most:

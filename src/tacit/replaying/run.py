@@ -17,7 +17,7 @@ from tacit.replaying.result import Evaluation
 from tacit.replaying.single import best_single_on
 from tacit.replaying.snips import self_normalised
 from tacit.replaying.support import Support, log_warnings, replay_warnings, support_of
-from tacit.replaying.teaching import fitted
+from tacit.replaying.teaching import centre_note, fitted
 from tacit.simulation.best_single import BEST_SINGLE, INSTEAD
 
 _LEAST = 10
@@ -60,7 +60,7 @@ def replay(
     warnings, notes = log_warnings(log) + replay_warnings(done, log), [*log.notes]
     if any(run.full for run in done) and most is None:
         notes.append("Replay stopped where the policy's horizon ends: later rows were not asked about.")
-    notes += log.who(policy.person_rounds)
+    notes += [*log.who(policy.person_rounds), *centre_note(policy)]
     if count == 1 and policy.guarantee.private:
         notes.append("One run, with one draw of the policy's noise: runs=10 shows how much another draw changes.")
     support: Support | None = None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
+
 import numpy as np
 
-from tacit._types import Floats
+from tacit._types import Floats, Ints
 from tacit.core.arms import ArmsLearner
 from tacit.core.learner import Learner
 from tacit.core.policy import Policy
@@ -37,12 +40,27 @@ def fitted(config: Policy, log: Log) -> Policy:
     if wanted != log.dim:
         raise BadInput(
             f"Expected dim={log.dim} for this log ({log.arms} arms, model {log.model}), got dim={wanted}. "
-            "log.dim is the number to give."
+            f"log.dim is the number to give{_or_by_arm(bound, log)}."
         )
     listed = bound.fixed_actions
     if listed is not None and len(listed) != log.arms:
         raise BadInput(f"Expected a list of {log.arms} actions, as many as the log has, got {len(listed)}.")
     return bound
+
+
+def _or_by_arm(config: Policy, log: Log) -> str:
+    shape = log.shape(type(config), {})
+    return f"; or arms={shape['arms']} and dim={shape['dim']}, for a parameter per arm" if "arms" in shape else ""
+
+
+def centre_note(config: Policy) -> tuple[str, ...]:
+    """Which rows teach a policy nothing about rewards, in a sentence; there may be none."""
+    if config.arms_of_context is None or not config.preparation.centre_rounds:
+        return ()
+    return (
+        f"{config.slug} with arms takes its first {config.preparation.centre_rounds:,} rows for the centre of contexts "
+        'and learns rewards from those that follow. On a short log give preparation="none".',
+    )
 
 
 def started(config: Policy, seed: int, run: int) -> Learner:
@@ -51,13 +69,22 @@ def started(config: Policy, seed: int, run: int) -> Learner:
     return config.start(seed=int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
 
-def teach(learner: Learner, log: Log, row: int, x: Floats) -> None:
+def rows_of(config: Policy, log: Log, rows: Ints) -> Iterator[tuple[int, Floats | None]]:
+    """Rows, and the action that was taken in each, for `teach`: none where arms share a context, and it is not asked
+    for."""
+    if config.arms_of_context is not None:
+        return zip(rows.tolist(), repeat(None), strict=False)
+    return zip(rows.tolist(), log.taken(rows, log.actions[rows]), strict=True)
+
+
+def teach(learner: Learner, log: Log, row: int, x: Floats | None) -> None:
     """One row, whose action is `x`. A learner whose unit is a person learns no more rows of it than it promised for."""
     whose = None if learner.config.person_rounds is None else log.person(row)
     arm, reward = int(log.actions[row]), float(log.rewards[row])
     if isinstance(learner, ArmsLearner):
         learner.learn(log.contexts[row], arm, reward, whose)
     elif learner.config.fixed_actions is None:
+        assert x is not None
         learner.learn(x, reward, whose)
     else:
         learner.learn(arm, reward, whose)

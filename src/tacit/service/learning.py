@@ -81,6 +81,7 @@ class Learning(Standing):
         self.live = live  # only now: somebody may be reading the view meanwhile
         self.version, self.released_at = shown
         self.state, self.made, self.copies = row.state, row.made, row.copies
+        self.settle(row.settings)
         self.secret = Secret.read(self.secret.root, row.starts)
         self._new, self._dirty, self._released, self._next, self._come = [], False, False, None, True
 
@@ -263,14 +264,11 @@ class Learning(Standing):
         admitted = not self.live.spent and self._admit(pending.person)
         row = self._row(pending)
         if row is None:
-            row, value = self._zeros(), 0.0
+            row, value = self.config.empty_row, 0.0
         elif value is None or not admitted:
             row, value = (row if self._nothing is None else self._nothing), 0.0
         self._released = self.live.learn(row, value)
         self._dirty = True
-
-    def _zeros(self) -> Floats:
-        return np.zeros(self.live.dim)
 
     def _row(self, pending: Pending) -> Floats | None:
         data = self.sealer.open(b"p%d" % pending.number, pending.record)

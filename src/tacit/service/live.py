@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit._types import Floats
 from tacit.core import forks
+from tacit.core.arms import offer
 from tacit.core.plan import Plan
 from tacit.core.policy import Policy
 from tacit.core.round import LEARNED, RELEASED, ROWS
@@ -156,8 +157,11 @@ class Live:
         """Find or compile the machine code, on arrays of its own."""
         twin = Live(self.config, self.plan, seed=0)
         rows = np.zeros((2, self.dim)) if self.list is None else self.list
+        if self.config.arms_of_context is not None:
+            rows = offer(self.config, rows[0])
+        row = self.config.taken(rows, 0)
         twin.choose(rows)
-        twin.absorb(rows[0].copy(), 0.0)
+        twin.absorb(row, 0.0)
         twin.tick()
-        twin.learn(rows[0].copy(), 0.0)
+        twin.learn(row, 0.0)
         self.share_code(twin)

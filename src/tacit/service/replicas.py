@@ -92,13 +92,15 @@ class Replicas:
         """True if there is more to do at once."""
         more, deployments = False, self._writer.deployments
         known = {found.uid: found for found in deployments.values()}
-        for uid, state, made, version, copies in self._store.standing():
+        for uid, state, made, version, copies, length in self._store.standing():
             found = known.pop(str(uid), None)
             if found is None:
                 row = self._store.deployment(str(uid))
                 if row is not None:
                     self._strangers.append(row)
                 continue
+            if int(length) != found.settings_length:
+                careful(found, found.follow_settings)
             resumed = found.state == "paused" and str(state) == "serving"
             found.state, found.copies = str(state), int(copies)
             if resumed and found.raised:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -38,6 +38,8 @@ DAY = 86_400.0
 LONGEST = 366 * DAY
 #: Numbers of one action at most.
 MOST_FEATURES = 4096
+#: Arms that share a context at most.
+MOST_ARMS = 4096
 #: Bytes of a shuffler's batch at most: it holds the reports of many people.
 MOST_BATCH = 64 * 2**20
 #: Bytes of sums, noise and view of a deployment at most: what has changed of them is written with every transaction.
@@ -62,6 +64,7 @@ class Asked:
     closes_after: float = DAY  #: seconds after which a decision without a reward closes
     closes_after_decisions: int | None = None  #: or the number of decisions that follow it, whichever is first
     default_reward: float | None = None  #: what a decision earns that closes without a reward; None: a row of zeros
+    actions: tuple[str, ...] | None = None  #: names of arms that share a context, the first ones; None: their numbers
     seed: int | None = None  #: for tests only: whoever knows it knows the noise
 
     def __post_init__(self) -> None:
@@ -74,6 +77,10 @@ class Asked:
             real("default_reward", self.default_reward)
             if abs(self.default_reward) > LARGEST:
                 raise BadInput("Expected default_reward to be within 1e100 of zero, got another.")
+        if self.actions is not None:
+            object.__setattr__(self, "actions", tuple(self.actions))
+            if len(set(self.actions)) < len(self.actions):
+                raise BadInput("Expected actions with names of their own, got the same name twice. Name each once.")
         if self.seed is not None:
             whole("seed", self.seed, low=0)
 
@@ -88,6 +95,15 @@ class Asked:
         """The policy's configuration."""
         found: Policy = _kind(self.policy["policy"]).from_dict(self.policy)
         return found
+
+    def names(self, config: Policy) -> dict[str, int] | None:
+        """The actions of arms that share a context: the number of the arm of each name, in their order. None elsewhere,
+        where actions come with each request or the policy has a list."""
+        arms = config.arms_of_context
+        if arms is None:
+            return None
+        names = self.actions or tuple(map(str, range(arms)))
+        return {name: arm for arm, name in enumerate(names)}
 
     def plan(self, config: Policy) -> Plan:
         """What follows from it before anyone comes; refused where noise can only be simulated."""
@@ -155,15 +171,12 @@ def ask(
         described = json.loads(json.dumps(config.to_dict(), allow_nan=False))
         if config.dim > MOST_FEATURES:
             raise BadInput(f"Expected at most {MOST_FEATURES:,} features, got more. Project actions first.")
-        if config.arms_of_context is not None:
-            raise BadInput(
-                "Expected a policy whose actions are vectors, got arms: the service does not take contexts that all "
-                "arms share. Send features of tacit.features.per_arm, or use the policy from Python."
-            )
+        _refuse_arms(config)
         if config.views is not None and config.views > MOST_VIEWS:
             raise BadInput(f"Expected views to be at most {MOST_VIEWS:,}, got more. Leave it out, or give a horizon.")
         about = chosen
         _refuse_rewards(config, chosen)
+        _refuse_actions(config, chosen.get("actions"))
         return Asked(policy=described, **chosen)
     except BadInput as problem:
         text = str(problem)
@@ -174,6 +187,43 @@ def ask(
             f"Expected the options of {kind.slug} with values of their kinds, got {_got(kind, options)}. "
             f"`tacit policies {kind.slug}` lists them."
         ).about("parameters") from None
+
+
+def _refuse_arms(config: Policy) -> None:
+    """Before anything is made of them: more arms than a request may name, or than there is room for."""
+    arms = config.arms_of_context
+    if arms is None:
+        return
+    if config.shared is not None:
+        raise BadInput(
+            "Expected no `shared` over HTTP, got it: requests have one context, and no features of actions. Put what "
+            "is known of an action into vectors of features, and leave arms out."
+        )
+    if arms > MOST_ARMS:
+        raise BadInput(f"Expected at most {MOST_ARMS:,} arms, got more. Offer them as vectors: leave arms out.")
+    if 8 * arms * config.dim * (config.dim + 1) // 2 > MOST_STATE:
+        raise _too_large()
+
+
+def _refuse_actions(config: Policy, actions: Sequence[str] | None) -> None:
+    """Names are of arms that share a context, and not of more than there are."""
+    if actions is None:
+        return
+    arms = config.arms_of_context
+    if arms is None:
+        raise BadInput(
+            f"Expected no actions for {config.slug} without arms, got names: requests bring their own actions, or the "
+            "policy has a list. Leave them out, or give arms."
+        )
+    if not 1 <= len(actions) <= arms:
+        raise BadInput(f"Expected names of 1 to {arms} actions, as many as there are arms at most, got {len(actions)}.")
+
+
+def _too_large() -> BadInput:
+    return BadInput(
+        f"Expected a deployment of at most {MOST_STATE // 2**20:,} MB, got sums and noise that are larger. Project "
+        "actions to fewer features first."
+    )
 
 
 def _refuse_rewards(config: Policy, chosen: Mapping[str, Any]) -> None:
@@ -221,10 +271,7 @@ def _check_size(config: Policy, plan: Plan) -> None:
         leaf.nbytes for part in (plan.vault(), plan.view(), plan.view()) for leaf in leaves("part", part).values()
     )
     if size > MOST_STATE:
-        raise BadInput(
-            f"Expected a deployment of at most {MOST_STATE // 2**20:,} MB, got sums and noise that are larger. Project "
-            "actions to fewer features first."
-        )
+        raise _too_large()
     if takes(config) == "batches" and batch_length(sealing(config)) > MOST_BATCH:
         raise BadInput(f"Expected batches of at most {MOST_BATCH // 2**20:,} MB, got larger ones. Use a smaller batch.")
 

@@ -72,6 +72,7 @@ class Standing:
         self.shared = shared  #: other processes serve it too
         self.asked = settings.Asked.from_json(row.settings)
         self.config: Policy = self.asked.config()
+        self.settle(row.settings)
         self.plan: Plan = self.asked.plan(self.config)
         #: why it may not go on, whatever anybody does
         self.barred = settings.not_as_planned(self.plan, row.planned, row.name)
@@ -84,6 +85,18 @@ class Standing:
         self._tag = ("", "")  # the text that was published last, and its name
         self.raised = False  #: it has raised what nobody expected
         self.unread = False  #: what is in memory is not what the store holds, and must not be written there
+
+    def settle(self, written: str) -> None:
+        """What may change of the settings while it is served: the names of arms that share a context."""
+        self.asked = settings.Asked.from_json(written)
+        self.actions = self.asked.names(self.config)  #: the arm of each name; None where actions are not named
+        self.settings_length = len(written)
+
+    def follow_settings(self) -> None:
+        """The names as they are in the store: another process may have given more."""
+        row = self.store.deployment(self.uid)
+        if row is not None:
+            self.settle(row.settings)
 
     # What the engine calls ----------------------------------------------------------------------------------------
 

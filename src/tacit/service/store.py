@@ -185,6 +185,10 @@ class Store:
         row = self.db.one("SELECT starts FROM deployments WHERE uid = ?", (uid,))
         return None if row is None else str(row[0])
 
+    def set_settings(self, uid: str, settings: str) -> bool:
+        """False if there is none any more."""
+        return self.db.run("UPDATE deployments SET settings = ? WHERE uid = ?", (settings, uid)) == 1
+
     def set_made(self, uid: str, made: int) -> None:
         self.db.run("UPDATE deployments SET made = ? WHERE uid = ?", (made, uid))
 
@@ -199,8 +203,9 @@ class Store:
         return int(row[0]) - 1, str(row[1])
 
     def standing(self) -> list[Row]:
-        """uid, state, made, version and copies of every deployment: what replicas watch."""
-        return self.db.all("SELECT uid, state, made, version, copies FROM deployments")
+        """uid, state, made, version, copies and the length of the settings, which only grow, of every deployment: what
+        replicas watch."""
+        return self.db.all("SELECT uid, state, made, version, copies, LENGTH(settings) FROM deployments")
 
     # Vault and view -----------------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ class Witness:
             int(store.meta("epoch") or 0),
             seq,
             head,
-            {str(uid): int(made) for uid, _, made, _, _ in store.standing()},
+            {str(uid): int(made) for uid, _, made, *_ in store.standing()},
             json.loads(store.meta("copies") or "{}"),
             tuple(json.loads(store.meta("before") or "[]")),
         )

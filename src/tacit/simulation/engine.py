@@ -294,6 +294,11 @@ def prepare(job: Job) -> _Running:
                 f"Expected arms={shape[0]} and dim={shape[1]}, which are the environment's, got arms={arms} and "
                 f"dim={dim}. Give both the same."
             )
+        if config.shared not in (None, environment.by_context.action_features):
+            raise BadInput(
+                f"Expected shared to be the environment's {environment.by_context.action_features}, got "
+                f"shared={config.shared}. Give the same, or leave the features of actions out."
+            )
     elif dim != environment.features:
         raise BadInput(
             f"Expected the policy's dim to be the environment's {environment.features}, got dim={dim}. "
@@ -316,7 +321,8 @@ def start_world(plan: Plan, environment: Environment, stream: Source) -> World:
     if plan.slate is None:
         return environment.start(stream)
     world = environment.by_context.start(stream)
-    return World(ByContext(world.params), plan.slate(1), world.means, world.theta)
+    features = getattr(world.params, "features", np.zeros((0, 0)))
+    return World(ByContext(world.params, features), plan.slate(1), world.means, world.theta)
 
 
 def _trial(one: _Running, rounds: int, trial: int, stop: threading.Event, bar: Bar) -> _Finished | None:

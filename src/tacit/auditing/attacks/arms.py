@@ -1,5 +1,5 @@
 """Attacks on `JointLinUCB` whose arms share a context: the worst pair is of one arm, two arms come close, and
-the centre is a release of its own.
+the centre is a release of its own. On `RenyiOFUL` with arms: contexts are public, and one reward is replaced.
 
 What is watched is what is published, in the memory of the counter: noise-aware views cannot be turned back into it. All
 releases are linear in the sums, so the best score of them together is linear as well (`scores.linear`).
@@ -22,9 +22,11 @@ from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
 from tacit.core.round import ROWS
 from tacit.counters.counter import AtTimes
-from tacit.counters.discounted import DiscountedCounter
+from tacit.errors import BadInput
+from tacit.estimators.by_arm import fit_arms
 from tacit.estimators.ridge import fit
 from tacit.policies.joint_linucb import JointLinUCB
+from tacit.privacy.scope import Protects
 
 #: What is seen of two arms, and of the centre.
 OF_TWO, OF_CENTRE = "released statistics, two arms", "released centre"
@@ -35,11 +37,13 @@ _PLAIN = 0.08
 
 
 class Row(NamedTuple):
-    """One row: which way its context points before it is prepared, its arm, and its reward in units of the bound."""
+    """One row: which way its context points before it is prepared, its arm, its reward in units of the bound, and
+    whether its features are as long as they may be, all along the first of them, or none."""
 
     way: Floats
     arm: int
     reward: float
+    featured: bool = True
 
 
 class _Unfitted(NamedTuple):
@@ -48,9 +52,15 @@ class _Unfitted(NamedTuple):
     none: int = 0
 
 
+@implements(fit_arms, _Unfitted)
+@kernel
+def _no_fit(estimate: _Unfitted, published: Floats, stage: int, view: Any) -> int:
+    return 0
+
+
 @implements(fit, _Unfitted)
 @kernel
-def _no_fit(estimate: _Unfitted, published: Floats, view: Any) -> int:
+def _no_fit_of_one(estimate: _Unfitted, published: Floats, view: Any) -> int:
     view.stage[0] += 1
     return 0
 
@@ -63,13 +73,21 @@ def unfitted(plan: Plan) -> Plan:
 def attacks(config: JointLinUCB, sampler: str = "double") -> tuple[Attack, ...]:
     """On the sums, of one arm and of two; on the centre; and on later choices alone."""
     plan, (first, second) = config.planned(sampler), worst_rows(config)
-    found = [
-        _on_sums(config, plan, first, second, RELEASED),
-        _on_sums(config, plan, first, second._replace(arm=1), OF_TWO, _SOME),
-    ]
-    if config.centre_rounds:
+    found = [_on_sums(config, plan, first, second, RELEASED)]
+    if not _public(config):
+        found.append(_on_sums(config, plan, first, second._replace(arm=1), OF_TWO, _SOME))
+    if _private_centre(config):
         found.append(_on_centre(config, plan))
     return (*found, _on_choices(config, plan, first, second))
+
+
+def _public(config: Any) -> bool:
+    """Whether contexts and arms are public: then one reward is replaced, and the centre is no secret."""
+    return bool(config.protects is Protects.REWARDS)
+
+
+def _private_centre(config: Any) -> bool:
+    return bool(config.centre_rounds) and not _public(config)
 
 
 def viewed(config: JointLinUCB, sampler: str) -> Attack:
@@ -79,8 +97,8 @@ def viewed(config: JointLinUCB, sampler: str) -> Attack:
 
     def see(seen: Seen) -> Floats:
         theta = seen.of("theta")[:, :, 0]
-        found: Floats = np.concatenate([theta.reshape(len(theta), -1), seen.of("centre")[:, 0]], axis=1)
-        return found
+        numbers: Floats = theta.reshape(len(theta), -1)
+        return numbers if _public(config) else np.concatenate([numbers, seen.of("centre")[:, 0]], axis=1)
 
     plan, last = config.planned(sampler), played.watched[:_FEW]
     shorter = tuple(Script(*(part[: last[-1] + 1] for part in script)) for script in played.scripts)
@@ -93,27 +111,45 @@ def viewed(config: JointLinUCB, sampler: str) -> Attack:
 def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     plan, mu = config.planned(sampler), config.promise.mu
-    weight = 2 * (config.reward_scale * config.reward_reach / config.action_norm) ** 2  # q
-    size, whole = linalg.block_size(config.block), config.sensitivity / config.action_norm**2
-    one_row, two_arms = math.sqrt((1 + weight) / 2) / whole, math.sqrt(1 + weight) / whole
-    head = config.dim if config.centre_rounds else 0  # the numbers of the centre are drawn first
-    own_block = np.tile(np.append(np.zeros(size), np.ones(config.size - size)), _MOST)
+    shared, (first, second) = config.shared or 0, worst_rows(config)
+    head = config.dim if _private_centre(config) else 0  # the numbers of the centre are drawn first
+    # Where contexts are public vectors alone have noise.
+    drawn = plan.draws.learn_normals if _public(config) else config.size
+    size = drawn // config.blocks if _public(config) else linalg.block_size(config.block, shared)
+    own_block = np.arange(drawn) >= size
     found = [
-        Twin("clipping off", "rows count with the length they come with", spoiled(params=_unclipped)),
+        Twin("clipping off", "rows count with the length they come with", spoiled(params=unclipped)),
         Twin("noise halved", "half the standard deviation", with_noise(0.5, _scaled)),
-        Twin(
-            "add/remove sensitivity",
-            "noise for one row more or less, not for one replaced",
-            with_noise(one_row, _scaled),
-        ),
         Twin("noise redrawn", "every release is drawn three times", spoiled(reads=3)),
         Twin(
             "an arm without noise",
             "the block of one arm is released as it is",
-            spoiled(factors=np.append(np.ones(head), own_block)),
+            _bared(head, own_block),
         ),
     ]
-    if (_shown(config) / two_arms - 1) * mu > _PLAIN:
+    if _public(config):
+        return tuple(found)
+    weight = 2 * (config.reward_scale * config.reward_reach / config.action_norm) ** 2  # q
+    one_row = math.sqrt((1 + weight) / 2) / (config.sensitivity / config.action_norm**2)
+    two_arms = _apart(config, first, second._replace(arm=1)) / config.sensitivity
+    says = "noise for one row more or less, not for one replaced"
+    found.insert(2, Twin("add/remove sensitivity", says, with_noise(one_row, _scaled)))
+    if shared:
+        common = np.arange(config.size) < config.size - linalg.block_size(shared)
+        beside = np.tile(_beside(config), config.blocks)
+        found += [
+            Twin(
+                "a common part without noise",
+                "what features make of rewards is released as it is",
+                _bared(head, common),
+            ),
+            Twin(
+                "ties without noise",
+                "what contexts make with features is released as it is",
+                _bared(head, np.append(~beside, np.ones(linalg.block_size(shared), bool))),
+            ),
+        ]
+    if (_shown(plan) / two_arms - 1) * mu > _PLAIN:
         found.append(
             Twin(
                 "sensitivity of two arms",
@@ -129,6 +165,11 @@ def twins(config: JointLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
     return tuple(found)
 
 
+def _bared(head: int, noised: Any) -> Callable[[Attack], Attack]:
+    """Releases in which only some numbers have noise."""
+    return spoiled(factors=np.append(np.ones(head), np.tile(noised.astype(np.float64), _MOST)))
+
+
 def _scaled(factor: float) -> Callable[[Any], Any]:
     def change(params: Any) -> Any:
         centre = params.centre
@@ -139,7 +180,7 @@ def _scaled(factor: float) -> Callable[[Any], Any]:
     return change
 
 
-def _unclipped(params: Any) -> Any:
+def unclipped(params: Any) -> Any:
     return params._replace(
         row=params.row._replace(reward_low=-1e9, reward_high=1e9),
         preparation=params.preparation._replace(normalise=0.0, length=1e9),
@@ -150,10 +191,14 @@ def _unclipped(params: Any) -> Any:
 
 
 def worst_rows(config: JointLinUCB) -> tuple[Row, Row]:
-    """Of one arm, with opposite rewards, prepared contexts at a cosine as close to q/2 as the constant lets them:
-    counters/sensitivity.md."""
+    """Of one arm, with opposite rewards, rows at a cosine as close to q/2 as the constant and equal features let them:
+    counters/sensitivity.md. In one public context where rewards alone are replaced."""
+    if _public(config):
+        way = np.eye(config.dim)[0]
+        return Row(way, 0, 1.0), Row(way, 0, -1.0)
     wanted = min(1.0, (config.reward_scale * config.reward_reach / config.action_norm) ** 2)
-    constant = config.prepared.constant**2
+    features = 0.0 if config.shared is None else config.prepared.shared**2
+    constant = features + (1 - features) * config.prepared.constant**2
     cosine = max(-1.0, (wanted - constant) / (1 - constant))
     one, two = np.zeros(config.dim), np.zeros(config.dim)
     one[0] = 1.0
@@ -167,26 +212,42 @@ def worst_rows(config: JointLinUCB) -> tuple[Row, Row]:
 def _apart(config: JointLinUCB, first: Row, second: Row) -> float:
     """How far two rows move the sums, in units of the noise."""
     difference = image(config, second) - image(config, first)
-    return float(np.sqrt((difference**2 * _unit(config)).sum()))
+    return float(np.sqrt((difference**2 * unit_of(config)).sum()))
 
 
 def image(config: JointLinUCB, row: Row) -> Floats:
     """What a row adds to the sums of all arms, with nothing taken off its context."""
-    length, share = config.action_norm, config.prepared.constant
-    z = row.way * length * math.sqrt(1 - share**2)
+    length, share, shared = config.action_norm, config.prepared.constant, config.shared or 0
+    z, u = row.way * length * math.sqrt(1 - share**2), np.zeros(shared)
     if share:
         z = np.append(z, share * length)
-    size = linalg.block_size(config.block)
+    if shared:
+        z *= math.sqrt(1 - config.prepared.shared**2)
+        u[0] = config.prepared.shared * length * row.featured
+    size = linalg.block_size(config.block, shared)
     found = np.zeros(config.size)
     reward = config.reward_scale * row.reward * config.reward_reach
-    found[row.arm * size : (row.arm + 1) * size] = np.append(np.outer(z, z)[np.triu_indices(len(z))], reward * z)
+    above = np.triu_indices(len(z), 0, len(z) + shared)
+    found[row.arm * size : (row.arm + 1) * size] = np.append(np.outer(z, np.append(z, u))[above], reward * z)
+    found[config.size - linalg.block_size(shared) :] = np.append(np.outer(u, u)[np.triu_indices(shared)], reward * u)
     return found
 
 
-def _unit(config: JointLinUCB) -> Floats:
+def unit_of(config: JointLinUCB) -> Floats:
     """One over the variance of each number, in units of s²: half on diagonals."""
-    above = np.where(np.equal(*np.triu_indices(config.block)), 0.5, 1.0)
-    return np.tile(np.append(above, np.ones(config.block)), config.blocks)
+
+    def block(dim: int, beside: int) -> Floats:
+        above = np.where(np.equal(*np.triu_indices(dim, 0, dim + beside)), 0.5, 1.0)
+        return np.append(above, np.ones(dim))
+
+    shared = config.shared or 0
+    return np.append(np.tile(block(config.block, shared), config.blocks), block(shared, 0))
+
+
+def _beside(config: JointLinUCB) -> Any:
+    """Which numbers of an arm's block stand beside its matrix."""
+    columns = np.triu_indices(config.block, 0, config.block + (config.shared or 0))[1]
+    return np.append(columns >= config.block, np.zeros(config.block, bool))
 
 
 # Scripts --------------------------------------------------------------------------------------------------------------
@@ -206,28 +267,29 @@ def _stage(config: JointLinUCB, plan: Plan, most: int) -> _Stage:
     been drawn or shown before, and all who came before came with rows that add nothing."""
     centre, schedule = config.centre_rounds, plan.params.schedule
     if isinstance(schedule, AtTimes):
-        times = schedule.times[: min(most, _telling(config))]
+        times = schedule.times[: min(most, _telling(plan))]
     else:
         times = centre + 1 + np.arange(min(most, schedule.horizon - 1 - centre), dtype=np.int64)
     times = times[times <= (plan.limit or times[-1])]
+    if len(times) == 0:
+        raise BadInput(
+            f"Expected a release within {plan.limit:,} rounds, got none: there is nothing to attack. Use a longer "
+            "horizon, or a centre of fewer rounds."
+        )
     skipped = centre - 1 if centre else int(times[0]) - min(config.person_rounds or 1, int(times[0]))
     return _Stage(begun(plan, skipped), times - 1 - skipped, 1 if centre else 0, int(times[-1]) - skipped)
 
 
-def _telling(config: JointLinUCB) -> int:
+def _telling(plan: Plan) -> int:
     """How many releases say something of a row: of discounted sums, until a fiftieth of its square is left."""
-    counter = config.counter()
-    if not isinstance(counter, DiscountedCounter):
-        return _MOST
-    return min(_MOST, math.ceil(math.log(0.02) / (2 * math.log(counter.keep))))
+    keep = getattr(plan.params.counter, "keep", None)
+    return _MOST if keep is None else min(_MOST, math.ceil(math.log(0.02) / (2 * math.log(keep))))
 
 
-def _shown(config: JointLinUCB) -> float:
+def _shown(plan: Plan) -> float:
     """The share of μ that can be seen in them: of correlated noise about so much."""
-    counter = config.counter()
-    if not isinstance(counter, DiscountedCounter):
-        return 0.9
-    return math.sqrt(1 - counter.keep ** (2 * _telling(config)))
+    keep = getattr(plan.params.counter, "keep", None)
+    return 0.9 if keep is None else math.sqrt(1 - keep ** (2 * _telling(plan)))
 
 
 def begun(plan: Plan, skipped: int) -> Plan:
@@ -251,14 +313,17 @@ def _places(config: JointLinUCB, stage: _Stage) -> Ints:
     return np.arange(stage.begins, min(stage.begins + count, stage.rounds), dtype=np.int64)
 
 
-def _script(config: JointLinUCB, rounds: int, rows: dict[int, Row]) -> Script:
+def script_of(config: JointLinUCB, rounds: int, rows: dict[int, Row]) -> Script:
     """These rows in their places, and others that add nothing."""
-    offers, forced = np.ones((rounds, 1, config.dim + config.blocks)), np.full(rounds, config.blocks, np.int64)
-    offers[:, :, : config.dim] = 0.0
+    shared, behind = config.shared or 0, config.dim + config.blocks
+    offers, forced = np.zeros((rounds, 1, behind + config.blocks * shared)), np.full(rounds, config.blocks, np.int64)
+    offers[:, :, config.dim : behind] = 1.0
     rewards = np.full(rounds, config.reward_middle)
     for place, row in rows.items():
         offers[place, 0, : config.dim] = context(config, row.way)
         forced[place] = row.arm
+        if shared:
+            offers[place, 0, behind + row.arm * shared] = BEYOND * config.action_norm * row.featured
         rewards[place] += BEYOND * row.reward * config.reward_reach
     return Script(offers, rewards, forced)
 
@@ -277,17 +342,19 @@ def context(config: JointLinUCB, way: Floats) -> Floats:
 def _on_sums(config: JointLinUCB, plan: Plan, first: Row, second: Row, observed: str, most: int = _MOST) -> Attack:
     stage = _stage(config, plan, most)
     places = _places(config, stage).tolist()
-    weights = (image(config, second) - image(config, first)) * _unit(config)
+    weights = (image(config, second) - image(config, first)) * unit_of(config)
     bare = unfitted(stage.plan)
 
     def see(seen: Seen) -> Floats:
         found: Floats = seen.of("published") @ weights
         return found
 
-    scripts = tuple(_script(config, stage.rounds, dict.fromkeys(places, row)) for row in (first, second))
+    scripts = tuple(script_of(config, stage.rounds, dict.fromkeys(places, row)) for row in (first, second))
     whose = "a row" if len(places) == 1 else f"{len(places)} rows of one person"
     arms = "of one arm" if first.arm == second.arm else "of another arm"
     told = f"{whose} replaced by the furthest {arms}, with opposite rewards (all beyond the bounds), others nothing"
+    if _public(config):
+        told = f"the rewards of {whose} replaced, from above the interval to below it; all contexts and arms fixed"
     return Attack(observed, _played(bare, scripts, see, stage.releases), told)
 
 
@@ -296,7 +363,7 @@ def _on_centre(config: JointLinUCB, plan: Plan) -> Attack:
     count = min(1 if config.one_row_per_segment else config.person_rounds or 1, config.centre_rounds)
     way = np.eye(config.dim)[0]
     scripts = tuple(
-        _script(config, count, dict.fromkeys(range(count), Row(sign * way, 0, 0.0))) for sign in (1.0, -1.0)
+        script_of(config, count, dict.fromkeys(range(count), Row(sign * way, 0, 0.0))) for sign in (1.0, -1.0)
     )
 
     def see(seen: Seen) -> Floats:
@@ -314,9 +381,9 @@ def _on_both(config: JointLinUCB, plan: Plan) -> Attack:
     stage, count = _stage(config, plan, _MOST), min(config.person_rounds or 1, config.centre_rounds)
     way, more = np.eye(config.dim)[0], count - 1
     first, second = Row(way, 0, 1.0), Row(-way, 0, 1.0)
-    weights = (image(config, second) - image(config, first)) * _unit(config)
+    weights = (image(config, second) - image(config, first)) * unit_of(config)
     scripts = tuple(
-        _script(config, stage.rounds + more, dict.fromkeys(range(2 * count), row)) for row in (first, second)
+        script_of(config, stage.rounds + more, dict.fromkeys(range(2 * count), row)) for row in (first, second)
     )
     started = begun(plan, config.centre_rounds - count)
     bare = unfitted(started)
@@ -335,7 +402,7 @@ def _on_choices(config: JointLinUCB, plan: Plan, first: Row, second: Row) -> Att
     places = _places(config, stage).tolist()
 
     def script(row: Row) -> Script:
-        found = _script(config, stage.rounds + 1, dict.fromkeys(places, row))
+        found = script_of(config, stage.rounds + 1, dict.fromkeys(places, row))
         assert found.forced is not None
         for place in asked.tolist():
             found.forced[place] = -1
@@ -346,7 +413,7 @@ def _on_choices(config: JointLinUCB, plan: Plan, first: Row, second: Row) -> Att
         found: Floats = (seen.arms == first.arm).astype(np.float64)
         return found
 
-    told = "a row replaced by the furthest of one arm, which is asked for in its context after the first releases"
+    told = "replaced as before; the arm is asked for in the context of that row after the first releases"
     sampler = _played(stage.plan, (script(first), script(second)), see, asked=asked)
     return Attack(ACTIONS, sampler, told, smooth=False)
 

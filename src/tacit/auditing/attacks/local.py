@@ -17,7 +17,6 @@ import numpy as np
 from tacit._types import Floats
 from tacit.auditing.attack import ACTIONS, BEYOND, REPORT, SMALL, Attack, Twin
 from tacit.auditing.family import Family
-from tacit.auditing.low_bits import ruled_out
 from tacit.auditing.scores import given
 from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
@@ -32,8 +31,6 @@ Row: TypeAlias = tuple[Floats, float]  #: an action and a reward
 
 #: Where the person's own action is what is protected, and what is seen.
 ANSWER = "own action"
-#: What doubles tell that were made by adding noise: `low_bits`.
-LAST_BITS = "last bits"
 #: Later choices that are asked for. Each is made after one more report of pure noise, and says less.
 PROBES = 6
 #: A bound that clips nothing.
@@ -55,12 +52,7 @@ def attacks(config: Any, sampler: str = "double") -> tuple[Attack, ...]:
     if isinstance(config, RandomisedResponse | ContextBlind):
         return (_answer_attack(config),)
     plan = config.planned(sampler)
-    quiet = _unperturbed(plan)
-    return (
-        report_attack(config, quiet),
-        *action_attack(config, plan, _first_round(config)),
-        last_bits_attack(config, quiet),
-    )
+    return (report_attack(config, _unperturbed(plan)), *action_attack(config, plan, _first_round(config)))
 
 
 def twins(config: Any, sampler: str = "double") -> tuple[Twin, ...]:
@@ -93,30 +85,6 @@ def report_attack(config: ReportingPolicy, plan: Plan) -> Attack:
         REPORT,
         Scripted(plan, scripts, see, watched=np.arange(config.reports)),  # type: ignore[arg-type]
         f"{told} (both beyond the bounds){_in_all(config)}",
-    )
-
-
-def last_bits_attack(config: ReportingPolicy, plan: Plan) -> Attack:
-    """On the last bits of the numbers that are made with the reward: those that only the other reward can have."""
-    x = _along(config, 0.3, config.radius)
-    nothing = min(max(0.0, config.reward_low), config.reward_high)
-    rewards = nothing, max(config.reward_low, config.reward_high, key=lambda end: abs(end - nothing))
-    exact = [written(config, (x, reward)) for reward in rewards]
-    made = exact[0] != exact[1]
-
-    def see(seen: Seen) -> Floats:
-        reports = seen.of("report")[:, :, : len(made)][:, :, made]
-        first, second = (ruled_out(reports, one[made]).sum(axis=(1, 2)) for one in exact)
-        found: Floats = (first - second)[:, np.newaxis].astype(np.float64)
-        return found
-
-    scripts = tuple(_repeated((x, reward), config.reports) for reward in rewards)
-    return Attack(
-        LAST_BITS,
-        Scripted(plan, scripts, see, watched=np.arange(config.reports)),  # type: ignore[arg-type]
-        f"the reward of a row replaced, none by the largest{_in_all(config)}",
-        fit=given(lambda seen: seen[:, 0]),
-        smooth=False,
     )
 
 

@@ -60,10 +60,22 @@ class OneRecord(ABC):
         found = [self._released(learner, runs, Numbers(seed, *path, read)) for read in range(self.reads)]
         return np.concatenate(found, axis=1)
 
+    def vectors(self, world: int, runs: int, numbers: Any, part: float) -> Floats:
+        """The noised sums, before anything is made of them: of a record whose reward adds nothing, or in the other
+        world this part of the largest."""
+        learner = self._taught(world * part * float(self.config.bound))
+        return self._summed(learner, runs, numbers)
+
+    def _summed(self, learner: Any, runs: int, numbers: Any) -> Floats:
+        raise TypeError(f"{type(self).__name__} releases no sums.")
+
     def _ready(self, world: int) -> Any:
-        """A learner that has learned the record of this world. Its seed is used for nothing."""
+        """A learner that has learned the record of this world."""
+        return self._taught(reward_of(self.config, world))
+
+    def _taught(self, reward: float) -> Any:
+        """A learner that has learned the record with this reward. Its seed is used for nothing."""
         learner: Any = self.config.start(seed=0, sampler=self.sampler)
-        reward = reward_of(self.config, world)
         action, context = self._split(self.case.point)
         if self.clipped:
             learner.learn(action, self.config.middle + reward, context)
@@ -101,6 +113,14 @@ class Functions(OneRecord):
         found: Floats = coefficients @ operator.features.psi(self.case.point[None, :]).T
         return found
 
+    def _summed(self, learner: Any, runs: int, numbers: Any) -> Floats:
+        learner = self._again(learner)
+        learner._numbers = _ManyNumbers(numbers, runs, self.sharper)
+        learner._rows = self.config.records  # as many as planned: nothing is multiplied
+        learner._public = replace(learner._public, operator=_Unsolved(learner._public.operator.features))
+        found: Floats = learner.release_function().coefficients
+        return found
+
     def _again(self, learner: Any) -> Any:
         """Another learner with the same sum: reads of one sum are what a twin does."""
         other: Any = self.config.start(seed=0, sampler=self.sampler)
@@ -113,14 +133,15 @@ class _ManyNumbers:
 
     seeded = True
 
-    def __init__(self, numbers: Numbers, runs: int, sharper: float) -> None:
+    def __init__(self, numbers: Any, runs: int, sharper: float) -> None:
         self._numbers, self._runs, self._sharper = numbers, runs, sharper
 
     def normals(self, *shape: int) -> Floats:
-        return self._numbers.normals(self._runs, *shape) / self._sharper
+        return np.asarray(self._numbers.normals(self._runs, *shape) / self._sharper)
 
     def discrete(self, scale: float, count: int) -> Floats:
-        return self._numbers.discrete(scale / self._sharper, self._runs * count).reshape(self._runs, count)
+        found: Floats = self._numbers.discrete(scale / self._sharper, self._runs * count)
+        return found.reshape(self._runs, count)
 
 
 class _ManyVectors:
@@ -133,6 +154,16 @@ class _ManyVectors:
     def coefficients(self, vectors: Floats) -> Floats:
         found: Floats = vectors @ self._solved
         return found
+
+
+@dataclass(frozen=True)
+class _Unsolved:
+    """An `Operator` that leaves vectors as they are."""
+
+    features: Any
+
+    def coefficients(self, vectors: Floats) -> Floats:
+        return vectors
 
 
 @dataclass(frozen=True)
@@ -184,7 +215,10 @@ class Sums(OneRecord):
         matrices, vectors = self._noised(learner, runs, numbers)
         return np.stack([vectors @ row, np.einsum("nij,i,j->n", matrices, row, row)], axis=1)
 
-    def _noised(self, learner: Any, runs: int, numbers: Numbers) -> tuple[Floats, Floats]:
+    def _summed(self, learner: Any, runs: int, numbers: Any) -> Floats:
+        return self._noised(learner, runs, numbers)[1]
+
+    def _noised(self, learner: Any, runs: int, numbers: Any) -> tuple[Floats, Floats]:
         """By the one line of `release_function` that reads the sums: all that follows it is post-processing."""
         many: Any = _ManyNumbers(numbers, runs, self.sharper)
         return noised(learner._moments, learner._event(None, None)[0], many)

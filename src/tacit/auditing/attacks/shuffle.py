@@ -3,6 +3,8 @@
 Of counts it hands on totals, so the attack adds up what devices sent. Of Gaussian reports it hands on all, in an order
 drawn evenly: the attack does not draw one, because its score is the same in every order. Who is not honest adds no
 noise and is on the attacker's side: what such people send is known, and left out.
+
+Where arms share a context the two rows are those of `arms`: of one arm, and of two, since a report must not tell which.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from scipy.special import logsumexp
 
 from tacit._types import Floats
 from tacit.auditing.attack import ACTIONS, BATCH, RELEASED, SMALL, Attack, Twin
+from tacit.auditing.attacks import arms
 from tacit.auditing.attacks.local import (
     Row,
     beyond,
@@ -36,10 +39,13 @@ from tacit.auditing.script import Script, Scripted, Seen, spoiled, with_noise
 from tacit.core.plan import Plan
 from tacit.mechanisms.shuffle import Ones
 from tacit.policies.shuffle_linucb import ShuffleLinUCB
+from tacit.policies.shuffled_arms import ShuffledArms
 from tacit.privacy.event import LatticeEvent
 from tacit.privacy.promise import Promise
 from tacit.privacy.shuffle import gaussian_shuffled
 
+#: What is seen where the two rows are of two arms.
+OF_TWO = "shuffled batch, two arms"
 #: Later batches whose views are probed, and rounds for it: each batch adds noise of its own.
 _VIEWS, _ROUNDS = 3, 24
 #: Reports that are held at a time, over all runs of a batch of runs.
@@ -58,6 +64,8 @@ def attacks(config: ShuffleLinUCB, sampler: str = "double") -> tuple[Attack, ...
     """On the batch as it leaves the shuffler; on what one process releases; on later choices. Where the noise of a
     report is priced as if there were no shuffler, first on the report alone."""
     plan = config.planned(sampler)
+    if config.arms is not None:
+        return _attacks_on_arms(config, plan)
     if _counts(config):
         return (_totals_attack(config, plan), _view_attack(config, plan), *_action_attack(config, plan))
     batch = _mixed_attack(config, plan)
@@ -83,7 +91,7 @@ def twins(config: ShuffleLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
         found.append(Twin("noise redrawn", f"every {what} is drawn {draws} times", spoiled(reads=draws)))
     # Where a report is priced as if there were no shuffler, nothing is lost with the order.
     if (_counts(config) or _amplified(config, plan)) and _alone(plan) >= needed:
-        see = _first_counts(config) if _counts(config) else _first_report(config, plan)
+        see = _first_counts(_apart(config)) if _counts(config) else _first_report(config, plan)
         found.append(Twin("order kept", "it can be told which report is whose", spoiled(see=see)))
     return tuple(found)
 
@@ -93,16 +101,27 @@ def twins(config: ShuffleLinUCB, sampler: str = "double") -> tuple[Twin, ...]:
 
 def _totals_attack(config: ShuffleLinUCB, plan: Plan) -> Attack:
     """The totals of the honest, as devices make them, projected on how the two people differ."""
-    weights = difference(config, farthest_rows(config))
+    people = config.honest_people
+    return _on_totals(plan, _scripts(config, people), _apart(config), people, _told(config))
 
+
+def _on_totals(
+    plan: Plan, scripts: tuple[Script, Script], weights: Floats, people: int, told: str, observed: str = BATCH
+) -> Attack:
     def see(seen: Seen) -> Floats:
         totals: Floats = seen.of("report")[:, :, : len(weights)].sum(axis=1) @ weights
         return totals[:, np.newaxis]
 
-    people = config.honest_people
     device = replace(plan, params=plan.device, law=plan.device_law)
-    sampler = Scripted(device, _scripts(config, people), see, watched=np.arange(people))
-    return Attack(BATCH, sampler, _told(config), batch=_at_once(people))
+    sampler = Scripted(device, scripts, see, watched=np.arange(people))
+    return Attack(observed, sampler, told, batch=_at_once(people))
+
+
+def _apart(config: Any) -> Floats:
+    """How the reports of the two people differ."""
+    if config.arms is None:
+        return difference(config, farthest_rows(config))
+    return _between(config, *arms.worst_rows(config))
 
 
 def _view_attack(config: ShuffleLinUCB, plan: Plan) -> Attack:
@@ -175,9 +194,8 @@ def _ratio(config: ShuffleLinUCB, scale: float) -> Callable[[Seen], Floats]:
     return ratio
 
 
-def _first_counts(config: ShuffleLinUCB) -> Callable[[Seen], Floats]:
+def _first_counts(weights: Floats) -> Callable[[Seen], Floats]:
     """The counts of one person, with ones of one's own only."""
-    weights = difference(config, farthest_rows(config))
     return lambda seen: (seen.of("report")[:, 0, : len(weights)] @ weights)[:, np.newaxis]
 
 
@@ -188,12 +206,10 @@ def _summed(seen: Floats) -> Floats:
 
 def _action_attack(config: ShuffleLinUCB, plan: Plan) -> tuple[Attack, ...]:
     """The choices after the first views; inside a batch they do not change."""
-    batch = config.batch_size
-    asked = np.arange(1, max(1, min(_VIEWS, _ROUNDS // batch)) + 1) * batch
-    asked = asked[asked < config.horizon]
+    asked = _asked(config)
     if not len(asked):
         return ()
-    rounds, person = int(asked[-1]) + 1, slice(0, min(config.reports, batch))
+    rounds, person = int(asked[-1]) + 1, slice(0, min(config.reports, config.batch_size))
     scripts = probing(config, -1.0, rounds, person), probing(config, 1.0, rounds, person)
     told = "(x, y) replaced by (-x, y) (both beyond the bounds), all others near zero"
     return (Attack(ACTIONS, Scripted(plan, scripts, signs, asked=asked), told, smooth=False),)
@@ -224,6 +240,85 @@ def _told(config: ShuffleLinUCB, others: str = "all others near zero") -> str:
     return f"{who} replaced by the one whose products are farthest from its own (both beyond the bounds), {others}"
 
 
+# Arms that share a context --------------------------------------------------------------------------------------------
+
+
+def _attacks_on_arms(config: Any, plan: Plan) -> tuple[Attack, ...]:
+    first, second = arms.worst_rows(config)
+    return (
+        _on_arms(config, plan, first, second),
+        _on_arms(config, plan, first, second._replace(arm=1), OF_TWO),
+        _on_sums_of_arms(config, plan, first, second),
+        *_on_choices_of_arms(config, plan, first, second),
+    )
+
+
+def _between(config: Any, first: arms.Row, second: arms.Row) -> Floats:
+    """How the reports of two rows differ: numbers beside a diagonal and of a vector count √2 times."""
+    found: Floats = (arms.image(config, second) - arms.image(config, first)) * np.sqrt(2 * arms.unit_of(config))
+    return found
+
+
+def _scripts_of_arms(config: Any, rounds: int, *rows: arms.Row) -> tuple[Script, Script]:
+    """All rows of one person in the first batch, among rows that add nothing."""
+    mine = range(min(config.reports, config.batch_size, rounds))
+    first, second = (arms.script_of(config, rounds, dict.fromkeys(mine, row)) for row in rows)
+    return first, second
+
+
+def _on_arms(config: Any, plan: Plan, first: arms.Row, second: arms.Row, observed: str = BATCH) -> Attack:
+    """The totals of the honest, as devices make them."""
+    people = config.honest_people
+    scripts, weights = _scripts_of_arms(config, people, first, second), _between(config, first, second)
+    return _on_totals(plan, scripts, weights, people, _told_of_arms(config, first, second), observed)
+
+
+def _on_sums_of_arms(config: Any, plan: Plan, first: arms.Row, second: arms.Row) -> Attack:
+    """What one process publishes of a batch, whose ones it has drawn: `fit` is given nothing else."""
+    people = config.batch_size
+    weights = (arms.image(config, second) - arms.image(config, first)) * arms.unit_of(config)
+
+    def see(seen: Seen) -> Floats:
+        found: Floats = seen.of("published") @ weights
+        return found
+
+    scripts = _scripts_of_arms(config, people, first, second)
+    sampler = Scripted(plan, scripts, see, watched=np.array([people - 1]))
+    return Attack(RELEASED, sampler, _told_of_arms(config, first, second))
+
+
+def _on_choices_of_arms(config: Any, plan: Plan, first: arms.Row, second: arms.Row) -> tuple[Attack, ...]:
+    """The arm that is taken in the row's own context after each of the first batches."""
+    asked = _asked(config)
+    if not len(asked):
+        return ()
+    scripts = _scripts_of_arms(config, int(asked[-1]) + 1, first, second)
+    for script in scripts:
+        assert script.forced is not None
+        script.forced[asked] = -1
+        script.offers[asked, 0, : config.dim] = arms.context(config, first.way)
+
+    def see(seen: Seen) -> Floats:
+        found: Floats = (seen.arms == first.arm).astype(np.float64)
+        return found
+
+    told = "a row replaced by the furthest of one arm, which is asked for in its context after the first batches"
+    return (Attack(ACTIONS, Scripted(plan, scripts, see, asked=asked), told, smooth=False),)
+
+
+def _told_of_arms(config: Any, first: arms.Row, second: arms.Row) -> str:
+    who = "a row" if config.reports == 1 else f"{config.reports} rows of a person"
+    which = "of one arm" if first.arm == second.arm else "of another arm"
+    return f"{who} replaced by the furthest {which}, with opposite rewards (all beyond the bounds), others nothing"
+
+
+def _asked(config: ShuffleLinUCB) -> Any:
+    """The first rounds of the first batches after the first one."""
+    batch = config.batch_size
+    asked = np.arange(1, max(1, min(_VIEWS, _ROUNDS // batch)) + 1) * batch
+    return asked[asked < config.horizon]
+
+
 def _at_once(people: int) -> int:
     return min(2000, max(10, _REPORTS // people))
 
@@ -235,6 +330,9 @@ def _unclipped(attack: Attack) -> Attack:
     """Bounds and grid without an end: a grid has a lower one still."""
 
     def change(params: Any) -> Any:
+        if isinstance(params, ShuffledArms):
+            mixing = params.mixing._replace(grid=params.mixing.grid._replace(steps=1e12))
+            return arms.unclipped(params)._replace(mixing=mixing)
         found = open_bounds(params)
         row = found.row
         return found._replace(row=row._replace(grid=row.grid._replace(steps=1e12))) if row.grid.steps > 0 else found
@@ -263,12 +361,19 @@ def _fewer_ones(factor: float) -> Callable[[Any], Any]:
         return ones._replace(trials=float(math.ceil(factor**2 * ones.trials)))
 
     def change(params: Any) -> Any:
-        row, counter = params.row, params.counter
+        place, counter = _mixed_by(params), params.counter
+        mixing = getattr(params, place)
         return params._replace(
-            row=row._replace(ones=fewer(row.ones)), counter=counter._replace(ones=fewer(counter.ones))
+            counter=counter._replace(ones=fewer(counter.ones)),
+            **{place: mixing._replace(ones=fewer(mixing.ones))},
         )
 
     return change
+
+
+def _mixed_by(params: Any) -> str:
+    """The field that says how a row is mixed."""
+    return "mixing" if isinstance(params, ShuffledArms) else "row"
 
 
 def _needed(config: ShuffleLinUCB) -> float:
@@ -302,7 +407,8 @@ def _alone(plan: Plan) -> float:
     event = _fact(plan)
     if plan.device is None:
         return float(event.sensitivity / event.scale)
-    deviation = math.sqrt(plan.device.row.ones.trials * event.chance * (1 - event.chance) + 0.25)
+    ones = getattr(plan.device, _mixed_by(plan.device)).ones
+    deviation = math.sqrt(ones.trials * event.chance * (1 - event.chance) + 0.25)
     return float(event.sensitivity / deviation)
 
 
@@ -344,6 +450,7 @@ def forms() -> tuple[ShuffleLinUCB, ...]:
         form(protocol="amplification"),
         form(protocol="amplification", calibration="published"),
         form(protocol="amplification", batch=150, epsilon=0.2, delta=0.1),
+        form(arms=2, dim=1, person_rounds=2, honest=0.5),
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit._types import Floats, Ints
 from tacit.auditing.attack import ACTIONS, BEYOND, RELEASED, Attack, Twin
-from tacit.auditing.attacks import joint
+from tacit.auditing.attacks import arms, joint
 from tacit.auditing.attacks.episodes import UNBOUNDED, extremes, laplace_score, reward_twins
 from tacit.auditing.family import Family
 from tacit.auditing.scores import given
@@ -42,6 +42,8 @@ def attacks(config: Any, sampler: str = "double") -> tuple[Attack, ...]:
     plan, count = config.planned(sampler), config.person_rounds or 1
     if _joint(config):
         return joint.attacks(config.as_joint(), plan=plan)
+    if _by_arm(config):
+        return arms.attacks(config, sampler)
     released = _on_trees if isinstance(config, LinPriv) else _on_sums
     whose = "the first reward" if count == 1 else f"the first {count} rewards, of one person,"
     told = f"{whose} replaced, from below the interval to above it; all others and all contexts fixed"
@@ -52,6 +54,8 @@ def twins(config: Any, sampler: str = "double") -> tuple[Twin, ...]:
     """What must be caught."""
     if _joint(config):
         return joint.twins(config.as_joint(), sampler)
+    if _by_arm(config):
+        return arms.twins(config, sampler)
     found = reward_twins(config, _scaled, _unclipped)
     if isinstance(config, RenyiOFUL):
         return (*found, Twin("first release without noise", "its draw is zero, here and in later releases", _bare_draw))
@@ -66,6 +70,11 @@ def twins(config: Any, sampler: str = "double") -> tuple[Twin, ...]:
 def _joint(config: Any) -> bool:
     """Contexts are protected too: then it is the mechanism of `JointLinUCB`, and attacked as that is."""
     return isinstance(config, RenyiOFUL) and config.protects_contexts
+
+
+def _by_arm(config: Any) -> bool:
+    """Arms share a context: then it is the machine of `JointLinUCB` with arms, whose noise is on rewards alone."""
+    return isinstance(config, RenyiOFUL) and config.arms is not None
 
 
 # What is learned ------------------------------------------------------------------------------------------------------
@@ -272,6 +281,8 @@ def small(kind: type, given: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"dim": 2, "arms": 2, "horizon": 8 * count}
     if given.get("protects") == Protects.EVERYTHING:
         return {"dim": 2, "horizon": 8 * count}
+    if given.get("arms") is not None:  # the first releases of any number are watched
+        return {} if "dim" in given and "horizon" in given else {"dim": 2, "horizon": 1000}
     if "dim" in given and "horizon" in given:
         return {"horizon": _telling_horizon(RenyiOFUL(**given))}
     ridge = count * given.get("action_norm", 1.0) ** 2
@@ -305,6 +316,8 @@ def forms() -> tuple[Any, ...]:
         form(RenyiOFUL, rho=0.05, person_rounds=2),
         form(RenyiOFUL, alpha=2.0, epsilon=0.1, calibration="published"),
         form(RenyiOFUL, **point, protects="contexts and rewards"),
+        form(RenyiOFUL, **point, arms=3),
+        form(RenyiOFUL, rho=0.05, arms=2, person_rounds=2),
         form(LinPriv, **point),
         form(LinPriv, **point, arms=1, reward_low=0.0),
         form(LinPriv, rho=0.05, person_rounds=2),

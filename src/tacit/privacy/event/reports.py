@@ -93,8 +93,9 @@ class ShuffledReportsEvent(Event):
 class BinomialSumEvent(Event):
     """Sums of rows in whole grid steps, rounded at random, with binomial ones of honest devices in each coordinate.
 
-    `sensitivity` is the Euclidean distance between a row and its replacement, in grid steps and before rounding.
-    `delta` is where the bound is worked out.
+    `sensitivity` is the Euclidean distance between a row and its replacement, in grid steps and before rounding, and
+    `coordinates` how many of its numbers differ, both at most: of the sums there may be more. `delta` is where the
+    bound is worked out.
     """
 
     kind: ClassVar[str] = "binomial-sum"
@@ -114,10 +115,10 @@ class BinomialSumEvent(Event):
 
     def describe(self) -> str:
         return (
-            f"Sums over a batch of {counted(self.coordinates, 'coordinate')} in whole grid steps, rounded at random, "
-            f"each with the successes of {counted(self.trials, 'trial')} of chance {self.chance:g} added by honest "
-            f"devices; a row changes by at most {self.sensitivity:.6g} steps, and a person sends "
-            f"{counted(self.reports, 'row')}."
+            "Sums over a batch in whole grid steps, rounded at random, each with the successes of "
+            f"{counted(self.trials, 'trial')} of chance {self.chance:g} added by honest devices; a row changes by at "
+            f"most {self.sensitivity:.6g} steps, in at most {counted(self.coordinates, 'coordinate')}, and a person "
+            f"sends {counted(self.reports, 'row')}."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -44,10 +44,10 @@ def engine_of(request: Asking) -> Engine:
     return found
 
 
-def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
-    """A deployment for whoever may see it."""
+def summary(engine: Engine, found: Standing, *, pending: bool, names: bool = False) -> types.Summary:
+    """A deployment for whoever may see it; `names`: with the names of its actions, where it has some."""
     guarantee, promise = found.guarantee, found.config.promise
-    listed = found.config.fixed_actions
+    listed = found.config.fixed_actions if found.actions is None else found.actions
     return types.Summary(
         name=found.name,
         policy=found.config.slug,
@@ -74,6 +74,8 @@ def summary(engine: Engine, found: Standing, *, pending: bool) -> types.Summary:
         closes_after=found.asked.closes_after,
         guarantee=str(guarantee),
         pending=engine.pending.get(found.uid, 0) if pending else None,
+        arms=found.config.arms_of_context,
+        action_ids=list(found.actions) if names and found.actions is not None else None,
     )
 
 

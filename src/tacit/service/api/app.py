@@ -227,6 +227,7 @@ _LAST = {
     "contract",
     "pause",
     "resume",
+    "actions",
 }
 
 

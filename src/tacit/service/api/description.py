@@ -34,6 +34,7 @@ _EXAMPLES: dict[tuple[str, str], Any] = {
     },
     ("post", "/v1/deployments/{name}/decisions"): {"actions": _ACTIONS, "key": "visit-17"},
     ("post", "/v1/deployments/{name}/decisions/batch"): {"decisions": [{"actions": _ACTIONS, "key": "visit-17"}]},
+    ("post", "/v1/deployments/{name}/actions"): {"id": "article-3"},
     ("put", "/v1/deployments/{name}/decisions/{identity}/reward"): {"value": 1.0},
     ("put", "/v1/deployments/{name}/rewards"): {"rewards": [{"decision": _DECISION, "value": 1.0}]},
     ("post", "/v1/deployments/{name}/persons/erase"): {"person": "somebody"},

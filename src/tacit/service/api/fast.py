@@ -49,17 +49,18 @@ def deciding(engine: Engine, name: str) -> Deciding:
 
 async def decided(engine: Engine, found: Deciding, ask: types.Ask) -> tuple[bool, types.Decision]:
     """A decision, durable; and whether its key has had it before."""
-    actions = ask.actions
-    ids = None if actions is None else [action.id for action in actions]
-    rows = found.check(None if actions is None else [action.features for action in actions])
+    ids, features = None, None
+    if ask.actions is not None:
+        ids = [one if isinstance(one, str) else one.id for one in ask.actions]
+        features = [None if isinstance(one, str) else one.features for one in ask.actions]
+    rows = found.check(features, ask.context)
     if ids is not None and len(set(ids)) < len(ids):
         raise BadInput("Expected actions with ids of their own, got the same id twice. Send every action once.").about(
             "actions"
         )
     wanted = Wanted(rows, ask.person, ask.key, ids)
     made: Decided = await engine.submit(partial(found.decide, wanted, engine.now()), found)
-    action = str(made.index) if ids is None else ids[made.index]
-    return made.repeated, types.Decision(made.decision, action, made.index, made.view)
+    return made.repeated, types.Decision(made.decision, made.action, made.index, made.view)
 
 
 async def rewarded(engine: Engine, found: Deciding, identity: str, value: float) -> types.Rewarded:

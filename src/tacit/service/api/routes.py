@@ -89,10 +89,11 @@ async def create(request: Asking, data: JSONBody[types.NewDeployment]) -> types.
         closes_after=data.closes_after,
         closes_after_decisions=data.closes_after_decisions,
         default_reward=data.default_reward,
+        actions=data.actions,
         seed=data.seed,
     )
     found = await engine.create(data.name, asked)
-    return types.Created(summary(engine, found, pending=True), _card(found))
+    return types.Created(summary(engine, found, pending=True, names=True), _card(found))
 
 
 @get(
@@ -118,7 +119,7 @@ async def deployments(request: Asking) -> types.Deployments:
 async def deployment(request: Asking, name: Name) -> types.Summary:
     """Where it stands: view, clock, budget."""
     engine = engine_of(request)
-    return summary(engine, engine.find(name), pending=_is_admin(request))
+    return summary(engine, engine.find(name), pending=_is_admin(request), names=True)
 
 
 @get(
@@ -189,6 +190,23 @@ async def resume(request: Asking, name: Name) -> types.Summary:
     return summary(engine, await engine.set_state(name, "serving"), pending=True)
 
 
+@post(
+    "/deployments/{name:str}/actions",
+    guards=[needs()],
+    status_code=200,
+    summary="Name one more action",
+    responses=responses(404, 415),
+    tags=["deployments"],
+)
+async def add_action(request: Asking, name: Name, data: JSONBody[types.NewAction]) -> types.Summary:
+    """Of a deployment with arms that share a context: the first arm without a name gets this one, and is offered from
+    now on. It costs no privacy, since every arm has had its noise from the beginning. May be sent again."""
+    engine = engine_of(request)
+    found = deciding(engine, name)
+    await engine.submit(partial(found.add_action, data.id), found)
+    return summary(engine, found, pending=True, names=True)
+
+
 @delete(
     "/deployments/{name:str}",
     guards=[needs()],
@@ -227,7 +245,8 @@ async def remove(
     tags=["decisions"],
 )
 async def decide(request: Asking, name: Name, data: JSONBody[types.Ask]) -> Response[types.Decision]:
-    """The action to take, from the published view. Answered when the decision is durable."""
+    """The action to take, from the published view. Answered when the decision is durable. Each action comes with its
+    features; where arms share a context, send `context` and in `actions` the names of those that are there."""
     engine = engine_of(request)
     repeated, answer = await decided(engine, deciding(engine, name), data)
     return Response(answer, status_code=200 if repeated else 201)
@@ -431,6 +450,7 @@ V1 = Router(
         ledger,
         pause,
         resume,
+        add_action,
         remove,
         decide,
         decide_many,

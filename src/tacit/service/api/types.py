@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from tacit.service.settings import LONGEST, MOST_FEATURES
+from tacit.service.settings import LONGEST, MOST_ARMS, MOST_FEATURES
 
 Name = Annotated[
     str,
@@ -22,7 +22,7 @@ Who = Annotated[str, Meta(min_length=1, max_length=256)]
 Identity = Annotated[str, Meta(min_length=1, max_length=64)]
 
 #: Actions of one decision, and items of one batch at most.
-MOST_ACTIONS, MOST_ITEMS = 4096, 1000
+MOST_ACTIONS, MOST_ITEMS = MOST_ARMS, 1000
 
 
 class Error(Struct):
@@ -40,7 +40,8 @@ class Failed(Struct):
 
 
 class NewDeployment(Struct, forbid_unknown_fields=True):
-    """A deployment to make. Budget, bounds and person limit may stand apart or among the parameters."""
+    """A deployment to make. Budget, bounds and person limit may stand apart or among the parameters. `actions`: with
+    arms that share a context the names of those that are there; the others are named later."""
 
     name: Name
     policy: Label
@@ -51,6 +52,7 @@ class NewDeployment(Struct, forbid_unknown_fields=True):
     closes_after: Annotated[float, Meta(gt=0, le=LONGEST)] | None = None
     closes_after_decisions: Annotated[int, Meta(ge=1, le=2**53)] | None = None
     default_reward: float | None = None
+    actions: Annotated[list[Label], Meta(min_length=1, max_length=MOST_ACTIONS)] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**53)] | None = None
 
 
@@ -65,7 +67,7 @@ class Summary(Struct):
     learning: bool
     why_not: str | None
     dim: int
-    actions: int | None  #: how many there are, where the policy has a list of its own
+    actions: int | None  #: how many there are, where the policy has a list of its own or they are arms with names
     view: int
     view_age_seconds: float
     decisions: int  #: or reports, or batches: what it takes
@@ -82,6 +84,14 @@ class Summary(Struct):
     closes_after: float
     guarantee: str
     pending: int | None = None
+    arms: int | None = None  #: arms that share a context; those without a name yet are not among `actions`
+    action_ids: list[str] | None = None  #: their names, in an answer about this deployment alone
+
+
+class NewAction(Struct, forbid_unknown_fields=True):
+    """A name for the first arm that has none."""
+
+    id: Label
 
 
 class Deployments(Struct):
@@ -129,9 +139,11 @@ class Action(Struct, forbid_unknown_fields=True):
 
 
 class Ask(Struct, forbid_unknown_fields=True):
-    """A decision to make. A client's key makes it safe to send again."""
+    """A decision to make. A client's key makes it safe to send again. Actions come with their features; of a deployment
+    with arms they share a context, and are the names of those that are there: all, where none are sent."""
 
-    actions: Annotated[list[Action], Meta(min_length=1, max_length=MOST_ACTIONS)] | None = None
+    actions: Annotated[list[Action | Label], Meta(min_length=1, max_length=MOST_ACTIONS)] | None = None
+    context: Annotated[list[float], Meta(max_length=MOST_FEATURES)] | None = None
     person: Who | None = None
     key: Label | None = None
 

@@ -30,7 +30,7 @@ def refused(problem: BaseException, kind: Any) -> tuple[str, str | None]:
     if unknown and names:
         return f"Expected {what} to have no fields but {listed(names)}, got another. Leave it out.", path
     if missing is not None and missing[1] in names:
-        return f"Expected {what} to be {type_words(part)}, got no {missing[1]}. Add it.", path
+        return f"Expected {what} to be {type_words(_struct(part) or part)}, got no {missing[1]}. Add it.", path
     return f"Expected {what} to be {type_words(part)}, got something else. Change it and send it again.", path
 
 
@@ -75,7 +75,13 @@ def _choices(kind: inspect.Type) -> Sequence[inspect.Type]:
 
 def _fields(kind: inspect.Type) -> Sequence[inspect.Field]:
     """The fields of an object; none of anything else."""
-    return next((one.fields for one in _choices(kind) if isinstance(one, inspect.StructType)), ())
+    found = _struct(kind)
+    return () if found is None else found.fields
+
+
+def _struct(kind: inspect.Type) -> inspect.StructType | None:
+    """The object that a type may be, if it may be one."""
+    return next((one for one in _choices(kind) if isinstance(one, inspect.StructType)), None)
 
 
 def type_words(kind: inspect.Type) -> str:

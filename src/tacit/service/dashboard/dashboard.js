@@ -76,6 +76,8 @@ function lasting(seconds) {
 }
 
 const many = (value, one, more) => `${count(value)} ${value === 1 ? one : more}`;
+const sharing = ({ actions, arms, dim }) => `${many(actions, "action", "actions")} on ${many(dim, "feature", "features")}`
+  + (arms > actions ? `, room for ${count(arms - actions)} more` : "");
 const clock = (date) => date.toLocaleTimeString("en-GB");
 
 // ── asking
@@ -403,7 +405,8 @@ class Deployment {
 
   update(data) {
     const wrongs = troubles(data);
-    const size = known(data.actions) ? many(data.actions, "action", "actions")
+    const size = known(data.arms) ? sharing(data)
+      : known(data.actions) ? many(data.actions, "action", "actions")
       : known(data.dim) ? many(data.dim, "dimension", "dimensions") : "";
     const trust = data.trust === "none" ? "not private" : `${data.trust} trust`;
     const facts = [data.policy, trust, `takes ${data.takes}`, size, noises(data)];
