@@ -114,7 +114,11 @@ def test_a_million_released_numbers_of_every_policy_rule_nothing_out(form):
     if attack is None:
         assert not releases_numbers_exactly(form)
         return
-    runs = -(-MILLION // (2 * int(attack.sampler.looked_at.sum())))
+    numbers = int(attack.sampler.looked_at.sum()) * attack.sampler.played.summed  # of all reports of a batch
+    # A count with 10⁸ ones under it takes a millisecond; the same devices have their million in other forms.
+    law = getattr(form.planned(form.sampler()), "device_law", None)
+    many = getattr(law, "trials", 0) > 10**6
+    runs = -(-MILLION // (2 * numbers * (100 if many else 1)))
     one, two = seen(attack, runs)
     assert not one.any()
     assert not two.any()

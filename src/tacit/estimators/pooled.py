@@ -67,7 +67,8 @@ def pooled(
     own: NoiseAware, *, matrix: Floats | float, vector: Floats, share: float, norm: float, reach: float
 ) -> NoiseAware | Pooled:
     """For sums whose entries have noise of standard deviations `matrix`, τ, and `vector`, τ_v, of rows no longer than
-    `norm`, whose constant coordinate has this `share` of their length. Without one nothing can be pooled."""
+    `norm`, whose constant coordinate has this `share` of their length. It is 0 without one, or where contexts are not
+    centred: then nothing is pooled, since the mean of contexts would stand for what arms have in common."""
     if share == 0.0:
         return own
     return Pooled(

@@ -645,7 +645,7 @@ class JointLinUCB(Policy):
                 reach=REACH_OF_A_DRAW if self.explores == "thompson" else REACH,
             )
             if self.shared is None:
-                share = 0.0 if self.arms is None else self.prepared.constant
+                share = self.prepared.constant if self.centre_rounds else 0.0
                 vector, norm, reach = spread / self.reward_scale, self.action_norm, self.reward_reach
                 return pooled(own, matrix=spread, vector=vector, share=share, norm=norm, reach=reach)
             return hybrid_of(own, spread=spread, shared=self.shared, ridge=RIDGE, least=self.ridge)

@@ -154,5 +154,5 @@ def _estimate(config: RenyiOFUL, spread: Floats) -> Any:
         scale=config.reward_scale,
         reach=REACH,
     )
-    vector, share = spread / config.reward_scale, config.prepared.constant
+    vector, share = spread / config.reward_scale, config.prepared.constant if config.centre_rounds else 0.0
     return pooled(own, matrix=0.0, vector=vector, share=share, norm=config.action_norm, reach=config.reward_reach)

@@ -34,8 +34,7 @@ from tacit.counters.counter import EveryBatch
 from tacit.errors import BadInput
 from tacit.estimators.by_arm import empty_arms_view
 from tacit.estimators.growing import Growing, constant, proved
-from tacit.estimators.noise_aware import noise_aware
-from tacit.estimators.pooled import pooled
+from tacit.estimators.noise_aware import NoiseAware, noise_aware
 from tacit.estimators.ridge import empty_view
 from tacit.explorations import Optimism
 from tacit.mechanisms.report import PersonBounds, clip_reward, report_gram, shrink_to_radius
@@ -372,12 +371,11 @@ class ShuffleLinUCB(SummingPolicy):
             "slate": lambda offered: arms_slate(dim, arms, block),
         }
 
-    def _noise_aware(self, noise: Noise) -> Any:
+    def _noise_aware(self, noise: Noise) -> NoiseAware:
         """For the noise of one batch, of two, and so on; beside a diagonal it is 1/√2 of that on it."""
         batches = np.arange(1.0, max(1, self.horizon // self.batch_size) + 1)
-        spread = noise.deviation / BESIDE * np.sqrt(batches)
-        own = noise_aware(
-            spread=spread,
+        return noise_aware(
+            spread=noise.deviation / BESIDE * np.sqrt(batches),
             width=self.block,
             ridge=RIDGE,
             least=self.ridge,
@@ -386,9 +384,6 @@ class ShuffleLinUCB(SummingPolicy):
             scale=self.reward_scale,
             reach=REACH,
         )
-        vector, norm = spread / self.reward_scale, float(self.action_norm)
-        share, reach = self.prepared.constant, (float(self.reward_high) - float(self.reward_low)) / 2
-        return pooled(own, matrix=spread, vector=vector, share=share, norm=norm, reach=reach)
 
     def _growing(self, noise: Noise) -> Growing:
         dim, horizon, batch = self.dim, self.horizon, self.batch_size
