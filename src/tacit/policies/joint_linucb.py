@@ -628,7 +628,7 @@ class JointLinUCB(Policy):
 
     def _first_release(self, estimate: Any) -> int:
         """t_1 = ⌈Υ_1/L²⌉, at least p: before that the matrix would be mostly regulariser, and not worth a release."""
-        floor = estimate.repair if isinstance(estimate, Confidence) else estimate.ridge
+        floor = estimate.repair if isinstance(estimate, Confidence | Split) else estimate.ridge
         return self.centre_rounds + max(self.block, math.ceil(float(floor[0]) / self.action_norm**2))
 
     def _estimate(self, counter: PrefixCounter, spread: Floats) -> Any:
