@@ -131,11 +131,13 @@ def measure(plan: Plan, say: Say) -> Measured:
 
 
 def rows_of(world: str) -> list[Row]:
-    """Who takes part in a world, tacit first. All are called from Python; tacit's own are also run compiled."""
+    """Who takes part in a world, tacit first. All are called from Python; tacit's own are also run compiled, but for
+    the arms model: the simulation gives it contexts without a constant, so it would be another model."""
     called = [Row(one) for one in ours.contestants(world)]
     compiled = [
         Row(Contestant("tacit", one.policy, one.settings, one.compares, None), one.config)
         for one in ours.configs(world)
+        if getattr(one.config, "arms", None) is None
     ]
     theirs = [Row(one) for module in _PEERS for one in module.contestants(world)]
     return called + compiled + theirs

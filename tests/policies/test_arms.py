@@ -307,7 +307,12 @@ def test_words_settle_to_what_goes_with_arms():
     one = config()
     assert (one.releases, one.width, one.reward_low, one.reward_high) == ("discounted", "noise-aware", 0.0, 1.0)
     shared = tacit.JointLinUCB(dim=2, epsilon=1, delta=0.1)
-    assert (shared.releases, shared.width, shared.reward_low, shared.preparation) == ("geometric", "theory", -1.0, None)
+    assert (shared.releases, shared.width, shared.reward_low, shared.preparation) == (
+        "geometric",
+        "noise-aware",
+        -1.0,
+        None,
+    )
     assert config(width="theory").releases == config(window=5).releases == "geometric"
 
 

@@ -18,6 +18,7 @@ PROMISE = {"dim": 5, "epsilon": 1.0, "delta": 0.1}
         ({}, "noise-aware", "thompson"),
         ({"window": 5}, "noise-aware", "thompson"),
         ({"arms": 3}, "noise-aware", "optimism"),
+        ({"arms": 3, "releases": "tree", "horizon": 100, "preparation": "none"}, "noise-aware", "optimism"),
         ({"releases": "tree", "horizon": 100}, "theory", "optimism"),
         ({"releases": "toeplitz", "horizon": 100}, "theory", "optimism"),
         ({"releases": "tree", "horizon": 100, "calibration": "published"}, "theory", "optimism"),

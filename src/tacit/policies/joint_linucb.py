@@ -177,8 +177,9 @@ class JointLinUCB(Policy):
     )
     failure: float | None = option("failure probability alpha of a proved width (default: 1/horizon, or 0.001)", None)
     width: float | str | None = option(
-        '"noise-aware" (no theorem, and far less regret; the default unless there is a release every round), "theory" '
-        '(proved), "split" (proved, never wider, and for few fixed actions), or a number that multiplies the theory\'s',
+        '"noise-aware" (no theorem, and far less regret; the default, but without arms where there is a release every '
+        'round), "theory" (proved), "split" (proved, never wider, for few fixed actions), or a number that multiplies '
+        "the theory's",
         None,
     )
     shift: float | None = option(
@@ -540,8 +541,8 @@ class JointLinUCB(Policy):
         """The width, and the rule that goes with it: docs/decisions/0029-widths.md."""
         if self.width is None:
             # A release every round is chosen for the sake of a theorem; of a value of one's own nothing is known.
-            known = self.releases in ("discounted", "geometric")
-            object.__setattr__(self, "width", "noise-aware" if known else "theory")
+            aware = self.arms is not None or self.releases in ("discounted", "geometric")
+            object.__setattr__(self, "width", "noise-aware" if aware else "theory")
         width_word(self.width, "split")
         if self.width == "noise-aware" and self.shift is not None:
             raise BadInput(
@@ -627,7 +628,7 @@ class JointLinUCB(Policy):
 
     def _first_release(self, estimate: Any) -> int:
         """t_1 = ⌈Υ_1/L²⌉, at least p: before that the matrix would be mostly regulariser, and not worth a release."""
-        floor = estimate.repair if isinstance(estimate, Confidence) else estimate.ridge
+        floor = estimate.repair if isinstance(estimate, Confidence | Split) else estimate.ridge
         return self.centre_rounds + max(self.block, math.ceil(float(floor[0]) / self.action_norm**2))
 
     def _estimate(self, counter: PrefixCounter, spread: Floats) -> Any:
