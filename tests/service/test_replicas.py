@@ -22,6 +22,7 @@ from tacit.service.replicas import LEASE
 from tests.service import inside
 from tests.service.faults import ARMS, EVERY, UP, Book, Load, Outcome, Service, audit, create_all, poll, the_books
 from tests.service.inside import asked, bounded, run, running
+from tests.service.postgres_server import postgres_server
 from tests.service.test_kills import write_results
 
 ACTIONS = [{"id": "x", "features": [1.0, 0.0]}, {"id": "y", "features": [0.0, 1.0]}]
@@ -66,6 +67,13 @@ def audited(folder, url, books):
     copy = folder / "witness-of-the-audit"
     shutil.copy(folder / "witness-0", copy)
     return audit(url, books, witness=copy)
+
+
+@pytest.fixture(scope="module")
+def server():
+    """One of this module's own: a test ends it as a crash does, and others would wait for its recovery."""
+    with postgres_server() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

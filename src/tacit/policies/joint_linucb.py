@@ -542,6 +542,7 @@ class JointLinUCB(Policy):
         if self.width is None:
             # A release every round is chosen for the sake of a theorem; of a value of one's own nothing is known.
             aware = self.arms is not None or self.releases in ("discounted", "geometric")
+            aware = aware and self.calibration != "published"  # whose width is the paper's
             object.__setattr__(self, "width", "noise-aware" if aware else "theory")
         width_word(self.width, "split")
         if self.width == "noise-aware" and self.shift is not None:
