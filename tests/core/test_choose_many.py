@@ -35,7 +35,7 @@ def test_many_choices_are_that_many_calls_of_choose(policy, rounds):
 
 def test_the_tape_does_not_grow_with_the_number_of_contexts():
     """Thompson draws at each choice: 5,000 of them from a tape of at most 256, a whole number of calls."""
-    policy = config(exploration="thompson")
+    policy = config(exploration="thompson", width="theory")  # wide draws
     learner = practised(policy, seed=None)
     size = len(learner._session.noise.normals)
     arms = learner.choose_many(np.broadcast_to(np.eye(3), (5000, 3, 3)))

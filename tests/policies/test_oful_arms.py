@@ -120,15 +120,23 @@ def test_on_a_lattice_matrices_are_off_by_rounding_alone():
 # What is made of it ---------------------------------------------------------------------------------------------------
 
 
-def test_the_estimate_is_the_regression_of_each_arm_that_knows_its_noise():
+def test_the_estimate_knows_the_noise_there_is_and_that_matrices_have_none():
+    """What is made of these numbers: tests/estimators/test_pooled.py, and for contexts without a centre below."""
     one = config(parameter_norm=2.0, ridge=0.5)
+    estimate, counter = one.plan().params.estimate, one.plan().params.counter
+    tau = np.sqrt(estimate.parameter_variance)
+    expected = counter.scale * counter.factor * np.sqrt(np.cumsum(counter.mass**2))
+    np.testing.assert_allclose(tau * one.reward_scale, expected, rtol=1e-12)
+    np.testing.assert_allclose(estimate.vector_variance, tau**2, rtol=1e-12)
+    assert not np.any(estimate.matrix_variance)
+    np.testing.assert_allclose(estimate.ridge, 0.7 * tau * np.sqrt(WIDTH) / 2.0 + 0.5, rtol=1e-12)
+
+
+def test_without_a_centre_the_estimate_is_the_regression_of_each_arm():
+    one = config(parameter_norm=2.0, ridge=0.5, preparation=Preparation(centre_rounds=0))
     session = fed(one, rows(40), stream(3))
     estimate, view = one.plan().params.estimate, session.view
-    stage = int(view.stage[0]) - 2
-    tau = np.sqrt(estimate.parameter_variance[stage])
-    counter = one.plan().params.counter
-    mass = counter.mass[: stage + 1]
-    assert tau * one.reward_scale == pytest.approx(counter.scale * counter.factor[stage] * np.sqrt((mass**2).sum()))
+    tau = np.sqrt(estimate.parameter_variance[int(view.stage[0]) - 1])
     for arm, (packed, vector) in enumerate(zip(*published(session), strict=True)):
         gram = np.zeros((WIDTH, WIDTH))
         gram[np.triu_indices(WIDTH)] = packed
