@@ -21,6 +21,7 @@ from tacit.core.learner import Learner
 from tacit.core.messages import write
 from tacit.core.verbs import choose, encode
 from tacit.errors import BadInput, BadMessage, LimitReached, VaultSealed
+from tests import offers
 from tests.statistics import checks
 from tests.statistics.checks import UNSEEDED_LEVEL
 
@@ -447,7 +448,7 @@ def test_noise_laid_out_for_a_report_is_enough_for_it(config):
         tape.at[:] = len(tape.normals) - draws.learn_normals, len(tape.uniforms) - draws.learn_uniforms
         tape.normals[len(tape.normals) - draws.learn_normals :] = 0.3
         tape.uniforms[len(tape.uniforms) - draws.learn_uniforms :] = 0.3
-        device.report(np.full(config.dim, 0.3), 0.5)
+        offers.report(device, config, np.full(config.dim, 0.3), 0.5)
 
 
 @pytest.mark.parametrize("offered", [np.ones(3), np.ones((2, 4)), np.ones((0, 3)), "abc", np.full((2, 3), np.nan)])

@@ -167,7 +167,7 @@ def shift_of_one_person(policy, comings: int) -> float:
 @pytest.mark.parametrize("comings", [1, 3, 9])
 def test_the_rows_of_one_person_move_the_sums_by_no_more_than_the_price(comings, monkeypatch):
     """In one segment the shift is κ_R·(rows learned)·L̃²/s, and the price is that for k rows: reached, not passed."""
-    policy = config(person_rounds=3)
+    policy = config(person_rounds=3, width="theory")  # whose first segment is longer
     column = policy.plan().event.event.design.column_norm(policy.views)
     price = policy.plan().guarantee.mu
     assert shift_of_one_person(policy, comings) * column <= price * (1 + 1e-9)
@@ -178,7 +178,7 @@ def test_the_rows_of_one_person_move_the_sums_by_no_more_than_the_price(comings,
 
 def test_with_one_row_per_segment_a_segment_holds_one_row_of_a_person(monkeypatch):
     """Over segments with independent noise the price is √k·L̃²/s: one row each, reached after k segments."""
-    policy = config(person_rounds=4, one_row_per_segment=True, window=5, width="theory")  # its first segment is longer
+    policy = config(person_rounds=4, one_row_per_segment=True, window=5, width="theory")
     price = policy.plan().guarantee.mu
     assert shift_of_one_person(policy, 6) * math.sqrt(4) == pytest.approx(price)
     monkeypatch.setattr(room, "People", BlindToSegments)

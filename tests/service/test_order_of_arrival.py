@@ -19,7 +19,8 @@ from tacit.service import learning
 from tests.service.inside import EVERY, Clock, asked, bounded, decide, expected_sums, live_sums, reward, run, running
 from tests.service.test_replicas import until
 
-SELDOM = {"dim": 2, "epsilon": 10.0, "delta": 0.1}
+#: Choices draw nothing: replicas choose from noise of their own, and only the noise of releases is to be the same.
+SELDOM = {"dim": 2, "epsilon": 10.0, "delta": 0.1, "exploration": "optimism"}
 PEOPLE = {**SELDOM, "person_rounds": 3}
 
 
