@@ -69,7 +69,7 @@ OPTIONS = {
         ("discounted", "secure"),
         ("geometric", "double"),
         ("tree", "secure"),
-        ("toeplitz", "double"),
+        pytest.param("toeplitz", "double", marks=pytest.mark.long),
         ("window", "secure"),
     ],
 )
@@ -88,7 +88,7 @@ def test_the_last_row_of_the_memory_is_what_the_estimate_is_given(name: str, sam
     assert view.theta.any()
 
 
-@pytest.mark.parametrize("sampler", ["double", "secure"])
+@pytest.mark.parametrize("sampler", [pytest.param("double", marks=pytest.mark.long), "secure"])
 def test_a_run_that_begins_late_shows_what_a_whole_one_does(sampler: str) -> None:
     config = tacit.JointLinUCB(**POINT)
     for attack in joint.attacks(config, sampler)[:3]:

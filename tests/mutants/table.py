@@ -1881,7 +1881,7 @@ _ARMS = (
         "policies/joint_linucb.py",
         "centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)))",
         "centre: Any = Centre(self.centre_rounds, self._centre_scale(event_at(scale)) / 2)",
-        ("tests/laws/test_noise_law.py::test_the_centre_has_the_noise_that_is_recorded[joint-linucb-10]",),
+        ("tests/laws/test_noise_law.py::test_the_centre_has_the_noise_that_is_recorded[joint-linucb-12]",),
     ),
     Mutant(
         "a centre that costs a row half of what it moves",

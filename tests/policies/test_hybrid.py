@@ -276,7 +276,7 @@ def test_what_does_not_go_with_features_is_refused():
         strict.choose([0.1, 0.1], features=np.ones((ARMS, SHARED)))
 
 
-@pytest.mark.parametrize("sampler", ["double", "secure"])
+@pytest.mark.parametrize("sampler", [pytest.param("double", marks=pytest.mark.long), "secure"])
 def test_a_learner_of_features_goes_on_elsewhere(sampler, tmp_path):
     key, options = tacit.new_key(), {"releases": "discounted", "horizon": None, "person_rounds": 2}
     learners = [config(**options).start(seed=7, sampler=sampler) for _ in range(2)]
