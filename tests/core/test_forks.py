@@ -173,6 +173,10 @@ def test_forks_at_different_times_do_not_share_noise(tmp_path):
     assert "3 copies" in learner.card().text()
     assert not np.array_equal(one._session.noise.state, other._session.noise.state)
     assert not np.array_equal(one._session.noise.state, stream(7, 0, POLICY).state)
+    # A fork of the early fork is of the same number as the late one, and of another time.
+    again = resume(one.checkpoint(tmp_path / "again", KEY, keep_running=True), KEY, fork=True)
+    assert again.copies == other.copies
+    assert not np.array_equal(again._session.noise.state, other._session.noise.state)
 
 
 # The books -------------------------------------------------------------------------------------------------------
